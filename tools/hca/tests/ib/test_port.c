@@ -168,8 +168,8 @@ static void only_settable_capability_mask_bits_change(void **state)
 				 16), ST_OK);
 	assert_int_equal(IFC_GET(hca_vport_context, vport(), cap_mask1), before ^ 1 << 16);
 	IFC_SET(hca_vport_context, c, cap_mask1_field_select, 1 << 11);
-	assert_refused(rig_cmd(MLX5_CMD_OP_MODIFY_HCA_VPORT_CONTEXT, 0, 0, in, sizeof(in), out,
-			       16), ST_BAD_PARAM, WHY_PORT_CAP_MASK);
+	assert_refused(rig_cmd(MLX5_CMD_OP_MODIFY_HCA_VPORT_CONTEXT, 0, 0, in, sizeof(in), out, 16),
+		       ST_BAD_PARAM, WHY_PORT_CAP_MASK);
 }
 
 /* A target of SRP sets the bit when it starts, and clears it when it ends. */
@@ -414,16 +414,18 @@ static void other_vports_are_refused(void **state)
 
 	(void)state;
 	IFC_SET(query_hca_vport_context_in, in, other_vport, 1);
-	assert_int_equal(rig_cmd(MLX5_CMD_OP_QUERY_HCA_VPORT_CONTEXT, 0, 0, in, sizeof(in), out,
-				 IFC_SZ(query_hca_vport_context_out)), ST_BAD_PARAM);
+	assert_refused(rig_cmd(MLX5_CMD_OP_QUERY_HCA_VPORT_CONTEXT, 0, 0, in, sizeof(in), out,
+			       IFC_SZ(query_hca_vport_context_out)), ST_BAD_PARAM,
+		       WHY_PORT_GROUP_MANAGER);
 	for (i = 0; i < ARRAY_SIZE(ops); i++) {
 		assert_refused(rig_cmd(ops[i], 0, 0, in, 16, out, sizeof(out)), ST_BAD_PARAM,
 			       WHY_VPORT_OTHER);
 	}
 	IFC_SET(query_hca_vport_context_in, in, other_vport, 0);
 	IFC_SET(query_hca_vport_context_in, in, port_num, 2);
-	assert_int_equal(rig_cmd(MLX5_CMD_OP_QUERY_HCA_VPORT_CONTEXT, 0, 0, in, sizeof(in), out,
-				 IFC_SZ(query_hca_vport_context_out)), ST_BAD_PARAM);
+	assert_refused(rig_cmd(MLX5_CMD_OP_QUERY_HCA_VPORT_CONTEXT, 0, 0, in, sizeof(in), out,
+			       IFC_SZ(query_hca_vport_context_out)), ST_BAD_PARAM,
+		       WHY_PORT_UNKNOWN);
 	/* QUERY_VPORT_STATE names no port. */
 	for (i = 0; i < 2; i++)
 		assert_refused(rig_cmd(ops[i], 0, 0, in, 16, out, sizeof(out)), ST_BAD_PARAM,
@@ -866,7 +868,7 @@ static void performance_agent_can_be_missing(void **state)
 	put_be16(mad + OFF_ATTR, 0x12);
 	assert_int_equal(mad_ifc(3, mad), ST_OK);
 	rig.profile->no_performance_agent = true;
-	assert_int_equal(mad_ifc(3, mad), ST_BAD_PKT);
+	assert_refused(mad_ifc(3, mad), ST_BAD_PKT, WHY_MAD_NO_PERFORMANCE_AGENT);
 }
 
 static void mad_ifc_sets_the_port(void **state)
@@ -886,7 +888,7 @@ static void mad_ifc_sets_the_port(void **state)
 	assert_int_equal(rig.nev, 1);
 	assert_int_equal(rig.ev[0].subtype, 6);
 	assert_int_equal(IFC_GET(hca_vport_context, vport(), lid), 0x55);
-	assert_int_equal(mad_ifc(0, mad), ST_BAD_PKT);
+	assert_refused(mad_ifc(0, mad), ST_BAD_PKT, WHY_MAD_M_KEY);
 	assert_int_equal(mad_ifc(1, mad), ST_OK);	/* whatever the M_Key */
 	mad[OFF_METHOD] = METHOD_TRAP_REPRESS;
 	assert_int_equal(mad_ifc(1, mad), ST_OK);

@@ -233,7 +233,7 @@ static void test_padded_cqe(void **state)
 	IFC_SET(cqc, c, log_cq_size, LOG);
 	IFC_SET(cqc, c, cqe_sz, 2);
 	put_be32(ram(DBR + 8), 1);
-	assert_int_equal(modify(1, 7, c, BUF), ST_BAD_PARAM);
+	assert_refused(modify(1, 7, c, BUF), ST_BAD_PARAM, WHY_CQ_CQE_SIZE);
 	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], cqe_128_always, 1);
 	assert_int_equal(modify(1, 7, c, BUF), ST_OK);
 	assert_int_equal(cq->cqe_sz, 128);
@@ -499,11 +499,10 @@ static void test_cq_moves_to_another_eq(void **state)
 	uint32_t next = rig_eq();
 
 	(void)state;
-	assert_int_equal(remap(next), ST_BAD_PARAM);
-	assert_int_equal(rig.syndrome, WHY_CQ_REMAP_NOT_OFFERED);
+	assert_refused(remap(next), ST_BAD_PARAM, WHY_CQ_REMAP_NOT_OFFERED);
 	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], cq_eq_remap, 1);
-	assert_int_equal(remap(rig.async->obj.num), ST_BAD_RES);
-	assert_int_equal(remap(next + 1), ST_BAD_RES);
+	assert_refused(remap(rig.async->obj.num), ST_BAD_RES, WHY_CQ_EQ_KIND);
+	assert_refused(remap(next + 1), ST_BAD_RES, WHY_OBJECT_UNKNOWN);
 	assert_int_equal(obj_find(rig.hca, OBJ_EQ, eqn)->refs, 1);
 	assert_int_equal(remap(next), ST_OK);
 	arm(0, false, 0);
@@ -511,8 +510,8 @@ static void test_cq_moves_to_another_eq(void **state)
 	assert_int_equal(rig.nev, 1);
 	assert_int_equal(rig.ev[0].eqn, next);
 	IFC_SET(destroy_eq_in, in, eq_number, next);
-	assert_int_equal(rig_cmd(MLX5_CMD_OP_DESTROY_EQ, 0, 0, in, sizeof(in), out, sizeof(out)),
-			 ST_BAD_RES_STATE);
+	assert_refused(rig_cmd(MLX5_CMD_OP_DESTROY_EQ, 0, 0, in, sizeof(in), out, sizeof(out)),
+		       ST_BAD_RES_STATE, WHY_OBJECT_IN_USE);
 	IFC_SET(destroy_eq_in, in, eq_number, eqn);
 	assert_int_equal(rig_cmd(MLX5_CMD_OP_DESTROY_EQ, 0, 0, in, sizeof(in), out, sizeof(out)),
 			 ST_OK);
@@ -524,10 +523,8 @@ static void test_moderation_needs_a_capability(void **state)
 
 	(void)state;
 	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], cq_moderation, 0);
-	assert_int_equal(moderate(1000, 3), ST_BAD_PARAM);
-	assert_int_equal(rig.syndrome, WHY_CQ_MODERATION_NOT_OFFERED);
-	assert_int_equal(modify(0, 1 << 4, c, 0), ST_BAD_PARAM);
-	assert_int_equal(rig.syndrome, WHY_CQ_FIELD_SELECT);
+	assert_refused(moderate(1000, 3), ST_BAD_PARAM, WHY_CQ_MODERATION_NOT_OFFERED);
+	assert_refused(modify(0, 1 << 4, c, 0), ST_BAD_PARAM, WHY_CQ_FIELD_SELECT);
 }
 
 static void new_size(uint8_t *c, unsigned int log)
@@ -753,11 +750,9 @@ static void test_overrun_can_be_ignored(void **state)
 	put(i, false);
 	assert_int_equal(cq_find(rig.hca, cqn)->status, CQ_STATUS_OVERFLOW);
 	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], cq_oi, 0);
-	assert_int_equal(create(&p), ST_BAD_PARAM);
-	assert_int_equal(rig.syndrome, WHY_CQ_OVERRUN_IGNORE_NOT_OFFERED);
+	assert_refused(create(&p), ST_BAD_PARAM, WHY_CQ_OVERRUN_IGNORE_NOT_OFFERED);
 	IFC_SET(cqc, c, oi, 1);
-	assert_int_equal(modify(0, 4, c, 0), ST_BAD_PARAM);
-	assert_int_equal(rig.syndrome, WHY_CQ_OVERRUN_IGNORE_NOT_OFFERED);
+	assert_refused(modify(0, 4, c, 0), ST_BAD_PARAM, WHY_CQ_OVERRUN_IGNORE_NOT_OFFERED);
 	IFC_SET(cqc, c, oi, 0);
 	assert_int_equal(modify(0, 4, c, 0), ST_OK);
 }
@@ -774,7 +769,7 @@ static void test_period_mode_needs_a_capability(void **state)
 		assert_int_equal(create(&p), i ? ST_OK : ST_BAD_PARAM);
 		assert_int_equal(rig.syndrome, i ? 0 : WHY_CQ_PERIOD_MODE);
 		p.period_mode = 2;
-		assert_int_equal(create(&p), ST_BAD_PARAM);
+		assert_refused(create(&p), ST_BAD_PARAM, WHY_CQ_PERIOD_MODE);
 	}
 }
 

@@ -287,7 +287,7 @@ static void test_strided_block_is_whole(void **state)
 	memcpy(late + 1, good, sizeof(good));
 	assert_int_equal(create(&p, NULL, late, 5, &key), ST_OK);
 	late[1].va = 3ull << 32 | 4;
-	assert_int_equal(create(&p, NULL, late, 5, &key), ST_BAD_PARAM);
+	assert_refused(create(&p, NULL, late, 5, &key), ST_BAD_PARAM, WHY_MKEY_STRIDED_BLOCK);
 	/* In a key of another mode, the same entry is not the head of a block. */
 	p.mode = MKM_KSM;
 	p.log_page = 12;
@@ -520,13 +520,13 @@ static void test_key_holds_its_pd(void **state)
 
 	(void)state;
 	IFC_SET(dealloc_pd_in, in, pd, pd);
-	assert_int_equal(rig_cmd(MLX5_CMD_OP_DEALLOC_PD, 0, 0, in, sizeof(in), out, sizeof(out)),
-			 ST_BAD_RES_STATE);
+	assert_refused(rig_cmd(MLX5_CMD_OP_DEALLOC_PD, 0, 0, in, sizeof(in), out, sizeof(out)),
+		       ST_BAD_RES_STATE, WHY_OBJECT_IN_USE);
 	IFC_SET(destroy_mkey_in, din, mkey_index, key >> 8);
 	assert_int_equal(rig_cmd(MLX5_CMD_OP_DESTROY_MKEY, 0, 0, din, sizeof(din), dout,
 				 sizeof(dout)), ST_OK);
-	assert_int_equal(rig_cmd(MLX5_CMD_OP_DESTROY_MKEY, 0, 0, din, sizeof(din), dout,
-				 sizeof(dout)), ST_BAD_RES);
+	assert_refused(rig_cmd(MLX5_CMD_OP_DESTROY_MKEY, 0, 0, din, sizeof(din), dout,
+			       sizeof(dout)), ST_BAD_RES, WHY_OBJECT_UNKNOWN);
 	assert_int_equal(rig_cmd(MLX5_CMD_OP_DEALLOC_PD, 0, 0, in, sizeof(in), out, sizeof(out)),
 			 ST_OK);
 }
@@ -626,8 +626,8 @@ static void test_each_reserved_field_is_refused(void **state)
 		    rig.syndrome != WHY_MKEY_RESERVED_FIELD)
 			fail_msg("CREATE_MKEY takes %s", f->name);
 	}
-	assert_int_equal(create_with_bit(IFC_OFF(mkc, bsf_en)), ST_BAD_PARAM);
-	assert_int_equal(rig.syndrome, WHY_MKEY_SIGNATURE_NOT_OFFERED);
+	assert_refused(create_with_bit(IFC_OFF(mkc, bsf_en)), ST_BAD_PARAM,
+		       WHY_MKEY_SIGNATURE_NOT_OFFERED);
 }
 
 #define GEN(fld, v) IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], fld, v)
@@ -642,14 +642,12 @@ static void test_relaxed_ordering_needs_its_capability(void **state)
 	GEN(relaxed_ordering_write, 0);
 	GEN(relaxed_ordering_read, 1);
 	GEN(relaxed_ordering_read_pci_enabled, 0);
-	assert_int_equal(create_with_bit(writes), ST_BAD_PARAM);
-	assert_int_equal(rig.syndrome, WHY_MKEY_RELAXED_WRITE_NOT_OFFERED);
+	assert_refused(create_with_bit(writes), ST_BAD_PARAM, WHY_MKEY_RELAXED_WRITE_NOT_OFFERED);
 	assert_int_equal(create_with_bit(reads), ST_OK);
 	GEN(relaxed_ordering_write, 1);
 	GEN(relaxed_ordering_read, 0);
 	assert_int_equal(create_with_bit(writes), ST_OK);
-	assert_int_equal(create_with_bit(reads), ST_BAD_PARAM);
-	assert_int_equal(rig.syndrome, WHY_MKEY_RELAXED_READ_NOT_OFFERED);
+	assert_refused(create_with_bit(reads), ST_BAD_PARAM, WHY_MKEY_RELAXED_READ_NOT_OFFERED);
 	GEN(relaxed_ordering_read_pci_enabled, 1);
 	assert_int_equal(create_with_bit(reads), ST_OK);
 }
@@ -664,8 +662,7 @@ static void test_paging_needs_its_capability(void **state)
 	GEN(pg, 1);
 	assert_int_equal(create(&p, &mtt, NULL, 1, &key), ST_OK);
 	GEN(pg, 0);
-	assert_refused(create(&p, &mtt, NULL, 1, &key), ST_BAD_PARAM,
-		       WHY_MKEY_PAGING_NOT_OFFERED);
+	assert_refused(create(&p, &mtt, NULL, 1, &key), ST_BAD_PARAM, WHY_MKEY_PAGING_NOT_OFFERED);
 	p.pg_access = false;
 	assert_int_equal(create(&p, &mtt, NULL, 1, &key), ST_OK);
 }
@@ -789,7 +786,7 @@ static void test_numbers_are_limited(void **state)
 	assert_int_equal(create(&p, &mtt, NULL, 1, &key[0]), ST_OK);
 	assert_int_equal(create(&p, &mtt, NULL, 1, &key[1]), ST_OK);
 	bytes = rig.hca->xlt_bytes;
-	assert_int_equal(create(&p, &mtt, NULL, 1, &more), ST_LIM);
+	assert_refused(create(&p, &mtt, NULL, 1, &more), ST_LIM, WHY_NUMBERS_IN_USE);
 	assert_int_equal(rig.hca->xlt_bytes, bytes);
 	IFC_SET(destroy_mkey_in, in, mkey_index, key[0] >> 8);
 	assert_int_equal(rig_cmd(MLX5_CMD_OP_DESTROY_MKEY, 0, 0, in, sizeof(in), out, sizeof(out)),

@@ -27,13 +27,14 @@ static void domains_are_allocated_and_freed(void **state)
 	assert_int_equal(rig_cmd(MLX5_CMD_OP_ALLOC_XRCD, 0, 0, in, 16, out, 16), ST_OK);
 	xrcd = IFC_GET(alloc_xrcd_out, out, xrcd);
 	IFC_SET(dealloc_transport_domain_in, in, transport_domain, td);
-	assert_int_equal(rig_cmd(MLX5_CMD_OP_DEALLOC_TRANSPORT_DOMAIN, 0, 8, in, 16, out, 16),
-			 ST_BAD_RES);
+	assert_refused(rig_cmd(MLX5_CMD_OP_DEALLOC_TRANSPORT_DOMAIN, 0, 8, in, 16, out, 16),
+		       ST_BAD_RES, WHY_OBJECT_OWNER);
 	assert_int_equal(rig_cmd(MLX5_CMD_OP_DEALLOC_TRANSPORT_DOMAIN, 0, 7, in, 16, out, 16),
 			 ST_OK);
 	IFC_SET(dealloc_xrcd_in, in, xrcd, xrcd);
 	assert_int_equal(rig_cmd(MLX5_CMD_OP_DEALLOC_XRCD, 0, 0, in, 16, out, 16), ST_OK);
-	assert_int_equal(rig_cmd(MLX5_CMD_OP_DEALLOC_XRCD, 0, 0, in, 16, out, 16), ST_BAD_RES);
+	assert_refused(rig_cmd(MLX5_CMD_OP_DEALLOC_XRCD, 0, 0, in, 16, out, 16), ST_BAD_RES,
+		       WHY_OBJECT_UNKNOWN);
 }
 
 /* A user id can free neither the domains of another user nor those of the kernel. */
@@ -52,12 +53,14 @@ static void domains_belong_to_their_user(void **state)
 		assert_int_equal(rig_cmd(ops[i].alloc, 0, 7, in, 16, out, 16), ST_OK);
 		IFC_SET(dealloc_pd_in, del, pd, IFC_GET(alloc_pd_out, out, pd));
 		assert_int_equal(obj_count_uid(rig.hca, 7), 1);
-		assert_int_equal(rig_cmd(ops[i].dealloc, 0, 8, del, 16, out, 16), ST_BAD_RES);
+		assert_refused(rig_cmd(ops[i].dealloc, 0, 8, del, 16, out, 16), ST_BAD_RES,
+			       WHY_OBJECT_OWNER);
 		assert_int_equal(rig_cmd(ops[i].dealloc, 0, 0, del, 16, out, 16), ST_OK);
 		assert_int_equal(obj_count_uid(rig.hca, 7), 0);
 		assert_int_equal(rig_cmd(ops[i].alloc, 0, 0, in, 16, out, 16), ST_OK);
 		IFC_SET(dealloc_pd_in, del, pd, IFC_GET(alloc_pd_out, out, pd));
-		assert_int_equal(rig_cmd(ops[i].dealloc, 0, 8, del, 16, out, 16), ST_BAD_RES);
+		assert_refused(rig_cmd(ops[i].dealloc, 0, 8, del, 16, out, 16), ST_BAD_RES,
+			       WHY_OBJECT_OWNER);
 		assert_int_equal(rig_cmd(ops[i].dealloc, 0, 0, del, 16, out, 16), ST_OK);
 	}
 }
@@ -91,7 +94,8 @@ static void allocation_fails_at_the_limit(void **state)
 	(void)state;
 	rig.hca->profile->range[OBJ_PD].limit = 0x11;
 	assert_int_equal(rig_cmd(MLX5_CMD_OP_ALLOC_PD, 0, 0, in, 16, out, 16), ST_OK);
-	assert_int_equal(rig_cmd(MLX5_CMD_OP_ALLOC_PD, 0, 0, in, 16, out, 16), ST_LIM);
+	assert_refused(rig_cmd(MLX5_CMD_OP_ALLOC_PD, 0, 0, in, 16, out, 16), ST_LIM,
+		       WHY_NUMBERS_IN_USE);
 }
 
 static uint32_t new_pd(void)

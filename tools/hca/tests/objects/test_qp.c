@@ -628,7 +628,8 @@ static void test_path_migration_is_set_when_created(void **state)
 	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, n, 0, 0, c), ST_OK);
 	assert_int_equal(modify_with(MLX5_CMD_OP_INIT2RTR_QP, n, 0, 0, c), ST_OK);
 	assert_int_equal(modify_with(MLX5_CMD_OP_RTR2RTS_QP, n, 0, 0, c), ST_OK);
-	assert_int_equal(modify_with(MLX5_CMD_OP_RTS2RTS_QP, n, 1 << 10, 0, c), ST_BAD_PARAM);
+	assert_refused(modify_with(MLX5_CMD_OP_RTS2RTS_QP, n, 1 << 10, 0, c), ST_BAD_PARAM,
+		       WHY_QP_PATH_MIGRATION);
 	/*
 	 * If CREATE_QP left pm_state armed, RST2INIT has to set it to migrated, by the optional
 	 * parameter.
@@ -636,7 +637,8 @@ static void test_path_migration_is_set_when_created(void **state)
 	p.armed = true;
 	assert_int_equal(create(&p, &n), ST_OK);
 	IFC_SET(qpc, c, pm_state, 3);
-	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, n, 0, 0, c), ST_BAD_PARAM);
+	assert_refused(modify_with(MLX5_CMD_OP_RST2INIT_QP, n, 0, 0, c), ST_BAD_PARAM,
+		       WHY_QP_PATH_MIGRATION);
 	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, n, 1 << 10, 0, c), ST_OK);
 }
 
@@ -795,7 +797,7 @@ static void test_what_is_not_offered_is_refused(void **state)
 			fail_msg("RST2INIT_QP takes %s", fields[i].name);
 	}
 	p.field = (struct ifc_field)IFC_FIELD(qpc, wq_signature);
-	assert_int_equal(create(&p, &qpn), ST_BAD_PARAM);
+	assert_refused(create(&p, &qpn), ST_BAD_PARAM, WHY_QP_SIGNATURE_NOT_OFFERED);
 	p.field = (struct ifc_field)IFC_FIELD(qpc, block_lb_mc);
 	assert_int_equal(create(&p, &qpn), ST_BAD_PARAM);	/* RC */
 	p.st = QPT_UD;
@@ -887,12 +889,11 @@ static void test_padding_needs_a_capability(void **state)
 	(void)state;
 	p.field = (struct ifc_field)IFC_FIELD(qpc, end_padding_mode);
 	p.value = MLX5_QPC_END_PADDING_MODE_PAD_TO_CACHE_LINE_ALIGNMENT;
-	assert_int_equal(create(&p, &qpn), ST_BAD_PARAM);
-	assert_int_equal(rig.syndrome, WHY_QP_FIELD_NOT_OFFERED);
+	assert_refused(create(&p, &qpn), ST_BAD_PARAM, WHY_QP_FIELD_NOT_OFFERED);
 	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], end_pad, 1);
 	assert_int_equal(create(&p, &qpn), ST_OK);
 	p.value = 2;
-	assert_int_equal(create(&p, &qpn), ST_BAD_PARAM);
+	assert_refused(create(&p, &qpn), ST_BAD_PARAM, WHY_QP_FIELD_NOT_OFFERED);
 }
 
 /* A UD queue pair can send with another source QPN (deth_sqpn), if the HCA offers that. */
@@ -911,8 +912,7 @@ static void test_data_in_cqes_needs_a_capability(void **state)
 		assert_int_equal(qp_find(rig.hca, qpn)->cs_req, i ? 0 : 0x11);
 		assert_int_equal(qp_find(rig.hca, qpn)->cs_res, i ? 0x11 : 0);
 		IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], sctr_data_cqe, 0);
-		assert_refused(create(&p, &qpn), ST_BAD_PARAM,
-			       WHY_QP_SCATTER_TO_CQE_NOT_OFFERED);
+		assert_refused(create(&p, &qpn), ST_BAD_PARAM, WHY_QP_SCATTER_TO_CQE_NOT_OFFERED);
 		IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], sctr_data_cqe, 1);
 	}
 }
@@ -934,8 +934,7 @@ static void test_source_of_packets_needs_a_capability(void **state)
 	assert_int_equal(rig.syndrome, WHY_QP_FIELD_NOT_OFFERED);
 	p.st = QPT_UD;
 	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], set_deth_sqpn, 0);
-	assert_int_equal(create(&p, &qpn), ST_BAD_PARAM);
-	assert_int_equal(rig.syndrome, WHY_QP_FIELD_NOT_OFFERED);
+	assert_refused(create(&p, &qpn), ST_BAD_PARAM, WHY_QP_FIELD_NOT_OFFERED);
 }
 
 /* Data may be out of order if the HCA has the capability for the service type. */
@@ -969,8 +968,8 @@ static void test_order_of_data_needs_a_capability(void **state)
 		assert_int_equal(IFC_GET(qpc, qp->qpc, dp_ordering_force), on);
 		qp = new_qp(types[i / 2].type);
 		IFC_SET(cmd_hca_cap_2, rig.hca->cap[CAP_GENERAL_2], dp_ordering_force, 0);
-		assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, qp->obj.num, 0, 0, c),
-				 ST_BAD_PARAM);
+		assert_refused(modify_with(MLX5_CMD_OP_RST2INIT_QP, qp->obj.num, 0, 0, c),
+			       ST_BAD_PARAM, WHY_QP_FIELD_NOT_OFFERED);
 	}
 }
 
@@ -996,7 +995,7 @@ static void test_timestamp_formats(void **state)
 				assert_int_equal(qp_find(rig.hca, qpn)->real_time, cap && format);
 		}
 	p.value = 3;
-	assert_int_equal(create(&p, &qpn), ST_BAD_PARAM);
+	assert_refused(create(&p, &qpn), ST_BAD_PARAM, WHY_QP_TIMESTAMP_FORMAT);
 }
 
 /* Firmware that knows one clock only has no field ts_format. */
@@ -1040,7 +1039,7 @@ static void test_xrc_srq_is_for_xrc_only(void **state)
 	(void)state;
 	srq_find(rig.hca, srqn)->kind = SRQ_XRC;
 	p.rq_type = RQ_SRQ, p.log_rq = 0, p.srqn = srqn;
-	assert_int_equal(create(&p, &qpn), ST_BAD_RES);
+	assert_refused(create(&p, &qpn), ST_BAD_RES, WHY_SRQ_FORM);
 	srq_find(rig.hca, srqn)->kind = SRQ_RMP;
 	assert_int_equal(create(&p, &qpn), ST_OK);
 }
@@ -1052,14 +1051,12 @@ static void test_only_ud_joins_a_multicast_group(void **state)
 	(void)state;
 	IFC_ADDR(attach_to_mcg_in, in, multicast_gid)[0] = 0xff;
 	IFC_SET(attach_to_mcg_in, in, qpn, new_qp(QPT_RC)->obj.num);
-	assert_int_equal(rig_cmd(MLX5_CMD_OP_ATTACH_TO_MCG, 0, 0, in, sizeof(in), out,
-				 sizeof(out)), ST_BAD_PARAM);
-	assert_int_equal(rig.syndrome, WHY_MCAST_SERVICE_TYPE);
+	assert_refused(rig_cmd(MLX5_CMD_OP_ATTACH_TO_MCG, 0, 0, in, sizeof(in), out, sizeof(out)),
+		       ST_BAD_PARAM, WHY_MCAST_SERVICE_TYPE);
 	IFC_SET(attach_to_mcg_in, in, qpn, new_qp(QPT_UD)->obj.num);
 	IFC_ADDR(attach_to_mcg_in, in, multicast_gid)[0] = 0xfe;
-	assert_int_equal(rig_cmd(MLX5_CMD_OP_ATTACH_TO_MCG, 0, 0, in, sizeof(in), out,
-				 sizeof(out)), ST_BAD_PARAM);
-	assert_int_equal(rig.syndrome, WHY_MCAST_GID);
+	assert_refused(rig_cmd(MLX5_CMD_OP_ATTACH_TO_MCG, 0, 0, in, sizeof(in), out, sizeof(out)),
+		       ST_BAD_PARAM, WHY_MCAST_GID);
 	IFC_ADDR(attach_to_mcg_in, in, multicast_gid)[0] = 0xff;
 	assert_int_equal(rig_cmd(MLX5_CMD_OP_ATTACH_TO_MCG, 0, 0, in, sizeof(in), out,
 				 sizeof(out)), ST_OK);
@@ -1094,13 +1091,11 @@ static void test_multicast_is_limited_by_capabilities(void **state)
 	IFC_SET(cmd_hca_cap, cap, max_qp_mcg, 2);
 	for (i = 0; i < 512; i++)
 		assert_int_equal(mcast(MLX5_CMD_OP_ATTACH_TO_MCG, i, qp[0]), ST_OK);
-	assert_int_equal(mcast(MLX5_CMD_OP_ATTACH_TO_MCG, i, qp[0]), ST_LIM);
-	assert_int_equal(rig.syndrome, WHY_MCAST_GROUPS);
+	assert_refused(mcast(MLX5_CMD_OP_ATTACH_TO_MCG, i, qp[0]), ST_LIM, WHY_MCAST_GROUPS);
 	assert_refused(mcast(MLX5_CMD_OP_ATTACH_TO_MCG, 0, qp[0]), ST_BAD_RES_STATE,
 		       WHY_MCAST_ATTACHED);
 	assert_int_equal(mcast(MLX5_CMD_OP_ATTACH_TO_MCG, 0, qp[1]), ST_OK);
-	assert_int_equal(mcast(MLX5_CMD_OP_ATTACH_TO_MCG, 0, qp[2]), ST_LIM);
-	assert_int_equal(rig.syndrome, WHY_MCAST_MEMBERS);
+	assert_refused(mcast(MLX5_CMD_OP_ATTACH_TO_MCG, 0, qp[2]), ST_LIM, WHY_MCAST_MEMBERS);
 	mcast_each(rig.hca, gid, count_member, &members);
 	assert_int_equal(members, 2);
 	assert_int_equal(mcast(MLX5_CMD_OP_DETACH_FROM_MCG, 1, qp[0]), ST_OK);
@@ -1222,7 +1217,7 @@ static void test_port_has_one_qp0_and_one_qp1(void **state)
 	assert_ptr_equal(qp_special(rig.hca, 1), gsi);
 	assert_null(qp_special(rig.hca, 0));
 	p.st = QPT_QP1;
-	assert_int_equal(create(&p, &qpn), ST_RES_BUSY);
+	assert_refused(create(&p, &qpn), ST_RES_BUSY, WHY_QP_SPECIAL_EXISTS);
 	assert_int_equal(destroy(gsi->obj.num, 0), ST_OK);
 	assert_null(qp_special(rig.hca, 1));
 	assert_int_equal(create(&p, &qpn), ST_OK);
@@ -1237,7 +1232,8 @@ static void test_qp_of_another_user_is_not_found(void **state)
 	full_context(c);
 	assert_int_equal(create(&good, &qpn), ST_OK);
 	rig_give(OBJ_QP, qpn, 3);
-	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, qpn, 0, 4, c), ST_BAD_RES);
+	assert_refused(modify_with(MLX5_CMD_OP_RST2INIT_QP, qpn, 0, 4, c), ST_BAD_RES,
+		       WHY_OBJECT_OWNER);
 	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, qpn, 0, 3, c), ST_OK);
 	assert_int_equal(modify_with(MLX5_CMD_OP_2ERR_QP, qpn, 0, 0, c), ST_OK);
 }
@@ -1250,10 +1246,13 @@ static void test_unknown_qp_is_in_no_state_to_be_stopped(void **state)
 
 	(void)state;
 	full_context(c);
-	assert_int_equal(modify_with(MLX5_CMD_OP_2ERR_QP, qpn, 0, 0, c), ST_BAD_RES_STATE);
-	assert_int_equal(modify_with(MLX5_CMD_OP_2RST_QP, qpn, 0, 0, c), ST_BAD_RES_STATE);
-	assert_int_equal(destroy(qpn, 0), ST_BAD_RES_STATE);
-	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, qpn, 0, 0, c), ST_BAD_RES);
+	assert_refused(modify_with(MLX5_CMD_OP_2ERR_QP, qpn, 0, 0, c), ST_BAD_RES_STATE,
+		       WHY_OBJECT_UNKNOWN);
+	assert_refused(modify_with(MLX5_CMD_OP_2RST_QP, qpn, 0, 0, c), ST_BAD_RES_STATE,
+		       WHY_OBJECT_UNKNOWN);
+	assert_refused(destroy(qpn, 0), ST_BAD_RES_STATE, WHY_OBJECT_UNKNOWN);
+	assert_refused(modify_with(MLX5_CMD_OP_RST2INIT_QP, qpn, 0, 0, c), ST_BAD_RES,
+		       WHY_OBJECT_UNKNOWN);
 }
 
 /* CREATE_QP is refused if one of the objects that it names is the kernel's or another user's. */
@@ -1268,7 +1267,7 @@ static void test_qp_of_a_user_names_objects_of_the_user(void **state)
 
 	(void)state;
 	p.uid = 3;
-	assert_int_equal(create(&p, &qpn), ST_BAD_RES);
+	assert_refused(create(&p, &qpn), ST_BAD_RES, WHY_OBJECT_OWNER);
 	for (i = 0; i < ARRAY_SIZE(named); i++)
 		rig_give(named[i].kind, named[i].num, 3);
 	assert_int_equal(create(&p, &qpn), ST_OK);
@@ -1277,9 +1276,9 @@ static void test_qp_of_a_user_names_objects_of_the_user(void **state)
 	p.uid = 3;
 	for (i = 0; i < ARRAY_SIZE(named); i++) {
 		rig_give(named[i].kind, named[i].num, 0);
-		assert_int_equal(create(&p, &qpn), ST_BAD_RES);
+		assert_refused(create(&p, &qpn), ST_BAD_RES, WHY_OBJECT_OWNER);
 		rig_give(named[i].kind, named[i].num, 4);
-		assert_int_equal(create(&p, &qpn), ST_BAD_RES);
+		assert_refused(create(&p, &qpn), ST_BAD_RES, WHY_OBJECT_OWNER);
 		rig_give(named[i].kind, named[i].num, 3);
 	}
 }
@@ -1294,11 +1293,13 @@ static void test_qp_of_the_kernel_is_not_a_users(void **state)
 	full_context(c);
 	assert_int_equal(create(&good, &qpn), ST_OK);
 	IFC_SET(query_qp_in, in, qpn, qpn);
-	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, qpn, 0, 3, c), ST_BAD_RES);
-	assert_int_equal(modify_with(MLX5_CMD_OP_2RST_QP, qpn, 0, 3, c), ST_BAD_RES_STATE);
-	assert_int_equal(rig_cmd(MLX5_CMD_OP_QUERY_QP, 0, 3, in, sizeof(in), out, sizeof(out)),
-			 ST_BAD_RES);
-	assert_int_equal(destroy(qpn, 3), ST_BAD_RES_STATE);
+	assert_refused(modify_with(MLX5_CMD_OP_RST2INIT_QP, qpn, 0, 3, c), ST_BAD_RES,
+		       WHY_OBJECT_OWNER);
+	assert_refused(modify_with(MLX5_CMD_OP_2RST_QP, qpn, 0, 3, c), ST_BAD_RES_STATE,
+		       WHY_OBJECT_OWNER);
+	assert_refused(rig_cmd(MLX5_CMD_OP_QUERY_QP, 0, 3, in, sizeof(in), out, sizeof(out)),
+		       ST_BAD_RES, WHY_OBJECT_OWNER);
+	assert_refused(destroy(qpn, 3), ST_BAD_RES_STATE, WHY_OBJECT_OWNER);
 	assert_int_equal(destroy(qpn, 0), ST_OK);
 }
 
@@ -1310,14 +1311,14 @@ static void test_qp_holds_its_references(void **state)
 
 	(void)state;
 	IFC_SET(destroy_cq_in, in, cqn, cq1);
-	assert_int_equal(rig_cmd(MLX5_CMD_OP_DESTROY_CQ, 0, 0, in, sizeof(in), out, sizeof(out)),
-			 ST_BAD_RES_STATE);
+	assert_refused(rig_cmd(MLX5_CMD_OP_DESTROY_CQ, 0, 0, in, sizeof(in), out, sizeof(out)),
+		       ST_BAD_RES_STATE, WHY_OBJECT_IN_USE);
 	IFC_SET(dealloc_pd_in, in, pd, pd);
-	assert_int_equal(rig_cmd(MLX5_CMD_OP_DEALLOC_PD, 0, 0, in, sizeof(in), out, sizeof(out)),
-			 ST_BAD_RES_STATE);
+	assert_refused(rig_cmd(MLX5_CMD_OP_DEALLOC_PD, 0, 0, in, sizeof(in), out, sizeof(out)),
+		       ST_BAD_RES_STATE, WHY_OBJECT_IN_USE);
 	assert_int_equal(obj_find(rig.hca, OBJ_UAR, uar)->refs, 3);
 	assert_int_equal(destroy(qpn, 0), ST_OK);
-	assert_int_equal(destroy(qpn, 0), ST_BAD_RES_STATE);
+	assert_refused(destroy(qpn, 0), ST_BAD_RES_STATE, WHY_OBJECT_UNKNOWN);
 	IFC_SET(destroy_cq_in, in, cqn, cq1);
 	assert_int_equal(rig_cmd(MLX5_CMD_OP_DESTROY_CQ, 0, 0, in, sizeof(in), out, sizeof(out)),
 			 ST_OK);
@@ -1347,7 +1348,7 @@ static void test_xrc_qp_holds_its_references(void **state)
 	p.log_rq = 0;
 	p.srqn = srqn;
 	p.xrcd = xrcdn + 1;
-	assert_int_equal(create(&p, &qpn), ST_BAD_RES);
+	assert_refused(create(&p, &qpn), ST_BAD_RES, WHY_OBJECT_UNKNOWN);
 	p.xrcd = xrcdn;
 	assert_int_equal(create(&p, &qpn), ST_OK);
 	for (i = 0; i < ARRAY_SIZE(held); i++)
@@ -1549,10 +1550,9 @@ static void test_extended_query_needs_capability_and_room(void **state)
 
 	(void)state;
 	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], qp_error_syndrome, 0);
-	assert_int_equal(query_ext(qpn, out, sizeof(out)), ST_BAD_PARAM);
-	assert_int_equal(rig.syndrome, WHY_QP_FIELD_NOT_OFFERED);
+	assert_refused(query_ext(qpn, out, sizeof(out)), ST_BAD_PARAM, WHY_QP_FIELD_NOT_OFFERED);
 	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], qp_error_syndrome, 1);
-	assert_int_equal(query_ext(qpn, out, sizeof(out) - 1), ST_BAD_OUTP_LEN);
+	assert_refused(query_ext(qpn, out, sizeof(out) - 1), ST_BAD_OUTP_LEN, WHY_OUTPUT_LENGTH);
 	assert_int_equal(query_ext(qpn, out, sizeof(out)), ST_OK);
 }
 

@@ -214,9 +214,8 @@ static void only_the_rate_can_be_modified(void **state)
 	sqn = IFC_GET(create_sq_out, out, sqn);
 	IFC_SET(modify_sq_in, cmd, sqn, sqn);
 	IFC_SET64(modify_sq_in, cmd, modify_bitmask, 2);
-	assert_int_equal(rig_cmd(MLX5_CMD_OP_MODIFY_SQ, 0, UID, cmd, sizeof(cmd), answer,
-				 sizeof(answer)), ST_BAD_PARAM);
-	assert_int_equal(rig.syndrome, WHY_SQ_MODIFY_MASK);
+	assert_refused(rig_cmd(MLX5_CMD_OP_MODIFY_SQ, 0, UID, cmd, sizeof(cmd), answer,
+			       sizeof(answer)), ST_BAD_PARAM, WHY_SQ_MODIFY_MASK);
 	IFC_SET64(modify_sq_in, cmd, modify_bitmask, 1);
 	assert_int_equal(rig_cmd(MLX5_CMD_OP_MODIFY_SQ, 0, UID, cmd, sizeof(cmd), answer,
 				 sizeof(answer)), ST_OK);
@@ -275,7 +274,7 @@ static void queue_that_failed_is_reset_first(void **state)
 	assert_int_equal(move(sqn, RDY, RDY), ST_OK);
 	is_at(sqn, RDY, 1);
 	assert_int_equal(move(sqn, RDY, ERR), ST_OK);
-	assert_int_equal(move(sqn, ERR, RDY), ST_BAD_RES_STATE);
+	assert_refused(move(sqn, ERR, RDY), ST_BAD_RES_STATE, WHY_SQ_STATE);
 	is_at(sqn, ERR, 1);
 	assert_int_equal(move(sqn, ERR, RST), ST_OK);
 	is_at(sqn, RST, 0);

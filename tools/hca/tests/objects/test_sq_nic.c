@@ -151,7 +151,7 @@ static void the_nic_is_told_of_states(void **state)
 	sq_fail(rig.hca, sq);		/* in ERR already */
 	assert_int_equal(rig.nev, 1);
 	assert_int_equal(sq->hw, 7);
-	assert_int_equal(move(sq->obj.num, SQ_ERR, SQ_RDY), ST_BAD_RES_STATE);
+	assert_refused(move(sq->obj.num, SQ_ERR, SQ_RDY), ST_BAD_RES_STATE, WHY_SQ_STATE);
 	assert_int_equal(move(sq->obj.num, SQ_ERR, SQ_RST), ST_OK);
 	assert_true(nic.states == 3 && nic.now == SQ_RST && !sq->hw);
 	assert_int_equal(move(sq->obj.num, SQ_RST, SQ_RDY), ST_OK);

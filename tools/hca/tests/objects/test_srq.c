@@ -189,10 +189,8 @@ static void limit_is_less_than_the_size(void **state)
 
 	(void)state;
 	put_be32(ram(DBR), 4);
-	assert_int_equal(arm_rmp(rmp, 4), ST_BAD_PARAM);
-	assert_int_equal(rig.syndrome, WHY_SRQ_LIMIT);
-	assert_int_equal(arm_xrc_srq(xrc, 4), ST_BAD_PARAM);
-	assert_int_equal(rig.syndrome, WHY_SRQ_LIMIT);
+	assert_refused(arm_rmp(rmp, 4), ST_BAD_PARAM, WHY_SRQ_LIMIT);
+	assert_refused(arm_xrc_srq(xrc, 4), ST_BAD_PARAM, WHY_SRQ_LIMIT);
 	assert_int_equal(arm_rmp(rmp, 3), ST_OK);
 	assert_int_equal(arm_xrc_srq(xrc, 3), ST_OK);
 	assert_int_equal(rig.nev, 0);
@@ -208,8 +206,7 @@ static void queue_in_error_is_not_armed(void **state)
 	put_be32(ram(DBR), 5);
 	assert_true(srq_pop(rig.hca, srq, &idx, wqe, sizeof(wqe)) < 0);
 	assert_int_equal(rig.nev, 1);
-	assert_int_equal(arm_rmp(srq, 3), ST_BAD_RES_STATE);
-	assert_int_equal(rig.syndrome, WHY_SRQ_STATE);
+	assert_refused(arm_rmp(srq, 3), ST_BAD_RES_STATE, WHY_SRQ_STATE);
 	assert_int_equal(rig.nev, 1);
 }
 
@@ -219,12 +216,10 @@ static void signatures_are_refused_in_each_form(void **state)
 	uint32_t num;
 
 	(void)state;
-	assert_int_equal(create_rmp(false, true, &num), ST_BAD_PARAM);
-	assert_int_equal(rig.syndrome, WHY_QP_SIGNATURE_NOT_OFFERED);
-	assert_int_equal(create_xrc_srq(false, true, &num), ST_BAD_PARAM);
-	assert_int_equal(rig.syndrome, WHY_QP_SIGNATURE_NOT_OFFERED);
-	assert_int_equal(create_srq(true, &num), ST_BAD_PARAM);
-	assert_int_equal(rig.syndrome, WHY_QP_SIGNATURE_NOT_OFFERED);
+	assert_refused(create_rmp(false, true, &num), ST_BAD_PARAM, WHY_QP_SIGNATURE_NOT_OFFERED);
+	assert_refused(create_xrc_srq(false, true, &num), ST_BAD_PARAM,
+		       WHY_QP_SIGNATURE_NOT_OFFERED);
+	assert_refused(create_srq(true, &num), ST_BAD_PARAM, WHY_QP_SIGNATURE_NOT_OFFERED);
 	assert_int_equal(create_srq(false, &num), ST_OK);
 }
 
@@ -285,7 +280,8 @@ static void invalid_contexts_are_refused(void **state)
 		if (st != bad[i].status || rig.syndrome != bad[i].why)
 			fail_msg("context %u: status %u, syndrome %u", i, st, rig.syndrome);
 	}
-	assert_int_equal(xrc_srq_with(SRQC(pd), pd, 0x1000, &num), ST_BAD_PARAM);
+	assert_refused(xrc_srq_with(SRQC(pd), pd, 0x1000, &num), ST_BAD_PARAM,
+		       WHY_QUEUE_PAGE_ADDRESS);
 	for (i = 0; i < 3; i++)
 		assert_int_equal(used[i]->refs, refs[i]);
 	/* The bounds: 16 WQEs; then a stride of 256 bytes, and one of 32. */
@@ -399,12 +395,11 @@ static void commands_of_another_form_are_refused(void **state)
 	struct srq *rmp = new_rmp(false), *xrc = new_xrc_srq(false);
 
 	(void)state;
-	assert_int_equal(destroy(MLX5_CMD_OP_DESTROY_RMP, xrc), ST_BAD_RES);
-	assert_int_equal(rig.syndrome, WHY_SRQ_FORM);
-	assert_int_equal(destroy(MLX5_CMD_OP_DESTROY_SRQ, xrc), ST_BAD_RES);
-	assert_int_equal(destroy(MLX5_CMD_OP_DESTROY_XRC_SRQ, rmp), ST_BAD_RES);
-	assert_int_equal(arm_rmp(xrc, 1), ST_BAD_RES);
-	assert_int_equal(arm_xrc_srq(rmp, 1), ST_BAD_RES);
+	assert_refused(destroy(MLX5_CMD_OP_DESTROY_RMP, xrc), ST_BAD_RES, WHY_SRQ_FORM);
+	assert_refused(destroy(MLX5_CMD_OP_DESTROY_SRQ, xrc), ST_BAD_RES, WHY_SRQ_FORM);
+	assert_refused(destroy(MLX5_CMD_OP_DESTROY_XRC_SRQ, rmp), ST_BAD_RES, WHY_SRQ_FORM);
+	assert_refused(arm_rmp(xrc, 1), ST_BAD_RES, WHY_SRQ_FORM);
+	assert_refused(arm_xrc_srq(rmp, 1), ST_BAD_RES, WHY_SRQ_FORM);
 	assert_int_equal(destroy(MLX5_CMD_OP_DESTROY_RMP, rmp), ST_OK);
 	assert_int_equal(destroy(MLX5_CMD_OP_DESTROY_XRC_SRQ, xrc), ST_OK);
 }
@@ -415,8 +410,7 @@ static void queue_of_a_qp_is_not_destroyed(void **state)
 
 	(void)state;
 	srq->obj.refs = 1;
-	assert_int_equal(destroy(MLX5_CMD_OP_DESTROY_RMP, srq), ST_BAD_RES_STATE);
-	assert_int_equal(rig.syndrome, WHY_OBJECT_IN_USE);
+	assert_refused(destroy(MLX5_CMD_OP_DESTROY_RMP, srq), ST_BAD_RES_STATE, WHY_OBJECT_IN_USE);
 	srq->obj.refs = 0;
 	assert_int_equal(destroy(MLX5_CMD_OP_DESTROY_RMP, srq), ST_OK);
 }
@@ -454,7 +448,8 @@ static void transport_is_told_that_an_xrc_srq_ends(void **state)
 
 	(void)state;
 	xrc->obj.refs = 1;
-	assert_int_equal(destroy(MLX5_CMD_OP_DESTROY_XRC_SRQ, xrc), ST_BAD_RES_STATE);
+	assert_refused(destroy(MLX5_CMD_OP_DESTROY_XRC_SRQ, xrc), ST_BAD_RES_STATE,
+		       WHY_OBJECT_IN_USE);
 	assert_int_equal(rig.srq_gone, 0);
 	xrc->obj.refs = 0;
 	assert_int_equal(destroy(MLX5_CMD_OP_DESTROY_XRC_SRQ, xrc), ST_OK);

@@ -322,15 +322,14 @@ static void umem_is_made_and_destroyed(void **state)
 	assert_int_not_equal(id, mem_umem);
 	assert_int_equal(obj_find(rig.hca, OBJ_UMEM, id)->uid, UID);
 	assert_int_equal(rig.hca->xlt_bytes, before + 8 * PAGES);
-	assert_int_equal(umem_destroy(id, OTHER_UID), ST_BAD_RES);
-	assert_int_equal(rig.syndrome, WHY_OBJECT_OWNER);
+	assert_refused(umem_destroy(id, OTHER_UID), ST_BAD_RES, WHY_OBJECT_OWNER);
 	assert_int_equal(umem_destroy(id, UID), ST_OK);
 	assert_int_equal(rig.hca->xlt_bytes, before);
-	assert_int_equal(umem_destroy(id, UID), ST_BAD_RES);
+	assert_refused(umem_destroy(id, UID), ST_BAD_RES, WHY_OBJECT_UNKNOWN);
 	/* The kernel may have umems, and destroys those of all users. */
 	p.uid = 0;
 	id = umem_new(&p);
-	assert_int_equal(umem_destroy(id, UID), ST_BAD_RES);
+	assert_refused(umem_destroy(id, UID), ST_BAD_RES, WHY_OBJECT_OWNER);
 	assert_int_equal(umem_destroy(id, 0), ST_OK);
 	assert_int_equal(umem_destroy(mem_umem, 0), ST_OK);
 }
@@ -433,9 +432,8 @@ static void queues_keep_their_umems(void **state)
 		const struct queue q = good_queue(kind);
 		uint32_t num = queue_new(&q);
 
-		assert_int_equal(umem_destroy(mem_umem, UID), ST_BAD_RES_STATE);
-		assert_int_equal(rig.syndrome, WHY_OBJECT_IN_USE);
-		assert_int_equal(umem_destroy(dbr_umem, UID), ST_BAD_RES_STATE);
+		assert_refused(umem_destroy(mem_umem, UID), ST_BAD_RES_STATE, WHY_OBJECT_IN_USE);
+		assert_refused(umem_destroy(dbr_umem, UID), ST_BAD_RES_STATE, WHY_OBJECT_IN_USE);
 		queue_destroy(kind, num);
 		assert_int_equal(obj_find(rig.hca, OBJ_UMEM, mem_umem)->refs, 0);
 		assert_int_equal(obj_find(rig.hca, OBJ_UMEM, dbr_umem)->refs, 0);
@@ -717,9 +715,8 @@ static void queue_in_a_umem_has_no_page_offset(void **state)
 	(void)state;
 	build_cq(&q, in);
 	IFC_SET(create_cq_in, in, cq_context.page_offset, 1);
-	assert_int_equal(rig_cmd(MLX5_CMD_OP_CREATE_CQ, 0, UID, in, sizeof(in), out, sizeof(out)),
-			 ST_BAD_PARAM);
-	assert_int_equal(rig.syndrome, WHY_UMEM_FIELDS);
+	assert_refused(rig_cmd(MLX5_CMD_OP_CREATE_CQ, 0, UID, in, sizeof(in), out, sizeof(out)),
+		       ST_BAD_PARAM, WHY_UMEM_FIELDS);
 }
 
 static uint8_t resize(uint32_t num, uint32_t select, const struct place *at)
@@ -746,11 +743,9 @@ static void cq_moves_to_another_umem(void **state)
 	q.dbr.offset = BYTES - 8;
 	put_be32(ram(address(q.dbr.offset)), 0);
 	num = queue_new(&q);
-	assert_int_equal(resize(num, 1, &to), ST_BAD_PARAM);
-	assert_int_equal(rig.syndrome, WHY_UMEM_FIELDS);
+	assert_refused(resize(num, 1, &to), ST_BAD_PARAM, WHY_UMEM_FIELDS);
 	to.valid = false;
-	assert_int_equal(resize(num, 9, &to), ST_BAD_PARAM);
-	assert_int_equal(rig.syndrome, WHY_UMEM_FIELDS);
+	assert_refused(resize(num, 9, &to), ST_BAD_PARAM, WHY_UMEM_FIELDS);
 	to.valid = true;
 	assert_int_equal(obj_find(rig.hca, OBJ_UMEM, mem_umem)->refs, 1);
 	assert_int_equal(resize(num, 9, &to), ST_OK);
@@ -773,14 +768,12 @@ static void no_transition_moves_the_doorbell_record(void **state)
 	IFC_SET(qpc, c, pm_state, 3);
 	IFC_SET(qpc, c, primary_address_path.vhca_port_num, 1);
 	IFC_SET(qpc, c, dbr_umem_valid, 1);
-	assert_int_equal(rig_cmd(MLX5_CMD_OP_RST2INIT_QP, 0, UID, in, sizeof(in), out,
-				 sizeof(out)), ST_BAD_PARAM);
-	assert_int_equal(rig.syndrome, WHY_UMEM_FIELDS);
+	assert_refused(rig_cmd(MLX5_CMD_OP_RST2INIT_QP, 0, UID, in, sizeof(in), out, sizeof(out)),
+		       ST_BAD_PARAM, WHY_UMEM_FIELDS);
 	IFC_SET(qpc, c, dbr_umem_valid, 0);
 	ifc_set_bits(c, QPC_DBR_UMEM_ID, 32, dbr_umem);
-	assert_int_equal(rig_cmd(MLX5_CMD_OP_RST2INIT_QP, 0, UID, in, sizeof(in), out,
-				 sizeof(out)), ST_BAD_PARAM);
-	assert_int_equal(rig.syndrome, WHY_UMEM_FIELDS);
+	assert_refused(rig_cmd(MLX5_CMD_OP_RST2INIT_QP, 0, UID, in, sizeof(in), out, sizeof(out)),
+		       ST_BAD_PARAM, WHY_UMEM_FIELDS);
 	ifc_set_bits(c, QPC_DBR_UMEM_ID, 32, 0);
 	assert_int_equal(rig_cmd(MLX5_CMD_OP_RST2INIT_QP, 0, UID, in, sizeof(in), out,
 				 sizeof(out)), ST_OK);
@@ -886,7 +879,7 @@ static void key_leads_to_the_umem(void **state)
 	for (log_page = 11; log_page <= LOG_PAGE; log_page++) {
 		k.log_page = log_page < 12 ? 0 : log_page;
 		key = key_new(&k);
-		assert_int_equal(umem_destroy(mem_umem, UID), ST_BAD_RES_STATE);
+		assert_refused(umem_destroy(mem_umem, UID), ST_BAD_RES_STATE, WHY_OBJECT_IN_USE);
 		assert_int_equal(mkey_read(rig.hca, &user, key, k.start, buf, k.len,
 					   MK_REMOTE_READ), MK_OK);
 		for (i = 0; i < k.len; i += 8)
@@ -1067,9 +1060,8 @@ static void users_have_no_privileged_qps(void **state)
 		}
 		IFC_SET(create_qp_in, in, qpc.rlky, i == 3);
 		IFC_SET(create_qp_in, in, qpc.fre, i == 4);
-		assert_int_equal(rig_cmd(MLX5_CMD_OP_CREATE_QP, 0, UID, in, sizeof(in), out,
-					 sizeof(out)), ST_BAD_PARAM);
-		assert_int_equal(rig.syndrome, WHY_QP_PRIVILEGED);
+		assert_refused(rig_cmd(MLX5_CMD_OP_CREATE_QP, 0, UID, in, sizeof(in), out,
+				       sizeof(out)), ST_BAD_PARAM, WHY_QP_PRIVILEGED);
 	}
 }
 

@@ -236,17 +236,18 @@ static void slot_owned_by_the_driver_is_ignored(void **state)
 static void unknown_opcode(void **state)
 {
 	(void)state;
-	assert_int_equal(core_simple(0xfff, 0, out), ST_BAD_OP);
-	assert_int_equal(core_simple(0xffff, 0, out), ST_BAD_OP);
+	assert_refused(core_simple(0xfff, 0, out), ST_BAD_OP, WHY_OPCODE_UNKNOWN);
+	assert_refused(core_simple(0xffff, 0, out), ST_BAD_OP, WHY_OPCODE_UNKNOWN);
 	assert_int_not_equal(IFC_GET(alloc_uar_out, out, syndrome), 0);
 }
 
 static void short_input_and_output(void **state)
 {
 	(void)state;
-	assert_int_equal(core_simple(MLX5_CMD_OP_QUERY_ADAPTER, 0, out), ST_BAD_OUTP_LEN);
+	assert_refused(core_simple(MLX5_CMD_OP_QUERY_ADAPTER, 0, out), ST_BAD_OUTP_LEN,
+		       WHY_OUTPUT_LENGTH);
 	driver_version();
-	assert_int_equal(core_cmd(in, 16, out, 16), ST_BAD_INP_LEN);
+	assert_refused(core_cmd(in, 16, out, 16), ST_BAD_INP_LEN, WHY_INPUT_LENGTH);
 }
 
 static void reserved_bits_must_be_zero(void **state)
@@ -255,13 +256,14 @@ static void reserved_bits_must_be_zero(void **state)
 	memset(in, 0, 16);
 	IFC_SET(alloc_uar_in, in, opcode, MLX5_CMD_OP_ALLOC_UAR);
 	in[15] = 1;
-	assert_int_equal(core_cmd(in, 16, out, 16), ST_BAD_PARAM);
+	assert_refused(core_cmd(in, 16, out, 16), ST_BAD_PARAM, WHY_RESERVED_BITS);
 	in[15] = 0;
 	assert_int_equal(core_cmd(in, 16, out, 16), ST_OK);
 	memset(in, 0, sizeof(in));
 	IFC_SET(create_eq_in, in, opcode, MLX5_CMD_OP_CREATE_EQ);
 	in[IFC_BYTE(create_eq_in, eq_context_entry.reserved_at_e0)] = 1;
-	assert_int_equal(core_cmd(in, IFC_SZ(create_eq_in), out, 16), ST_BAD_PARAM);
+	assert_refused(core_cmd(in, IFC_SZ(create_eq_in), out, 16), ST_BAD_PARAM,
+		       WHY_RESERVED_BITS);
 }
 
 static void user_ids_must_exist(void **state)
@@ -270,7 +272,7 @@ static void user_ids_must_exist(void **state)
 	memset(in, 0, 16);
 	IFC_SET(alloc_uar_in, in, opcode, MLX5_CMD_OP_ALLOC_UAR);
 	IFC_SET(alloc_uar_in, in, uid, 3);
-	assert_int_equal(core_cmd(in, 16, out, 16), ST_BAD_RES);
+	assert_refused(core_cmd(in, 16, out, 16), ST_BAD_RES, WHY_UID_UNKNOWN);
 }
 
 static uint8_t manage(uint16_t op_mod, uint32_t n, uint64_t first)
@@ -333,8 +335,8 @@ static void registers_tell_the_version_of_firmware(void **state)
 	assert_int_equal(IFC_GET(mcqs_reg, reg, identifier), 1);
 	assert_int_equal(IFC_GET(mcqs_reg, reg, last_index_flag), 1);
 	IFC_SET(mcqs_reg, r, component_index, 1);
-	assert_int_equal(reg_read(0x9060, r, IFC_SZ(mcqs_reg), IFC_SZ(mcqs_reg)), ST_BAD_PARAM);
-	assert_int_equal(IFC_GET(alloc_uar_out, out, syndrome), WHY_REG_INDEX);
+	assert_refused(reg_read(0x9060, r, IFC_SZ(mcqs_reg), IFC_SZ(mcqs_reg)), ST_BAD_PARAM,
+		       WHY_REG_INDEX);
 	memset(r, 0, sizeof(r));
 	IFC_SET(mcqi_reg, r, info_type, 1);
 	IFC_SET(mcqi_reg, r, data_size, IFC_SZ(mcqi_version));
@@ -345,19 +347,23 @@ static void registers_tell_the_version_of_firmware(void **state)
 			    "16.35.4030");
 	assert_int_equal(IFC_GET(mcqi_reg, reg, info_type), 1);
 	assert_int_equal(IFC_GET(mcqi_reg, reg, info_size), IFC_SZ(mcqi_version));
-	assert_int_equal(reg_read(0x9061, r, IFC_SZ(mcqi_reg), MCQI_ROOM - 4), ST_BAD_PARAM);
+	assert_refused(reg_read(0x9061, r, IFC_SZ(mcqi_reg), MCQI_ROOM - 4), ST_BAD_PARAM,
+		       WHY_REG_LENGTH);
 	IFC_SET(mcqi_reg, r, info_type, 5);
-	assert_int_equal(reg_read(0x9061, r, IFC_SZ(mcqi_reg), MCQI_ROOM), ST_BAD_PARAM);
+	assert_refused(reg_read(0x9061, r, IFC_SZ(mcqi_reg), MCQI_ROOM), ST_BAD_PARAM,
+		       WHY_REG_INDEX);
 	IFC_SET(mcqi_reg, r, info_type, 1);
 	IFC_SET(mcqi_reg, r, component_index, 1);
-	assert_int_equal(reg_read(0x9061, r, IFC_SZ(mcqi_reg), MCQI_ROOM), ST_BAD_PARAM);
+	assert_refused(reg_read(0x9061, r, IFC_SZ(mcqi_reg), MCQI_ROOM), ST_BAD_PARAM,
+		       WHY_REG_INDEX);
 	IFC_SET(mcqi_reg, r, component_index, 0);
 	IFC_SET(mcqi_reg, r, offset, 4);		/* a part of it */
-	assert_int_equal(reg_read(0x9061, r, IFC_SZ(mcqi_reg), MCQI_ROOM), ST_BAD_PARAM);
+	assert_refused(reg_read(0x9061, r, IFC_SZ(mcqi_reg), MCQI_ROOM), ST_BAD_PARAM,
+		       WHY_REG_LENGTH);
 	IFC_SET(mcqi_reg, r, offset, 0);
 	IFC_SET(mcqi_reg, r, data_size, IFC_SZ(mcqi_version) - 4);
-	assert_int_equal(reg_read(0x9061, r, IFC_SZ(mcqi_reg), MCQI_ROOM), ST_BAD_PARAM);
-	assert_int_equal(IFC_GET(alloc_uar_out, out, syndrome), WHY_REG_LENGTH);
+	assert_refused(reg_read(0x9061, r, IFC_SZ(mcqi_reg), MCQI_ROOM), ST_BAD_PARAM,
+		       WHY_REG_LENGTH);
 }
 
 /* The HCA gives back what it does not use, if there is room for it. */
@@ -369,8 +375,8 @@ static void byte_order_of_the_host_is_given_back(void **state)
 	(void)state;
 	assert_int_equal(reg_read(0x7004, r, sizeof(r), sizeof(r)), ST_OK);
 	assert_memory_equal(reg, r, sizeof(r));
-	assert_int_equal(reg_read(0x7004, r, sizeof(r), sizeof(r) - 4), ST_BAD_OUTP_LEN);
-	assert_int_equal(IFC_GET(alloc_uar_out, out, syndrome), WHY_REG_LENGTH);
+	assert_refused(reg_read(0x7004, r, sizeof(r), sizeof(r) - 4), ST_BAD_OUTP_LEN,
+		       WHY_REG_LENGTH);
 }
 
 static void registers_tell_power_and_configuration(void **state)
@@ -400,15 +406,13 @@ static void registers_tell_power_and_configuration(void **state)
 		assert_memory_equal(reg, r, 20);
 	}
 	put_be32(r + 4, 0x030000ff);
-	assert_int_equal(reg_read(0x9024, r, 20, 20), ST_BAD_PARAM);
-	assert_int_equal(IFC_GET(alloc_uar_out, out, syndrome), WHY_REG_INDEX);
-	assert_int_equal(reg_read(0x9024, r, 8, 8), ST_BAD_PARAM);
+	assert_refused(reg_read(0x9024, r, 20, 20), ST_BAD_PARAM, WHY_REG_INDEX);
+	assert_refused(reg_read(0x9024, r, 8, 8), ST_BAD_PARAM, WHY_REG_LENGTH);
 	put_be32(r + 4, 0x03000080);
 	reg_read(0x9024, r, 20, 20);
 	IFC_SET(access_register_in, in, op_mod, MLX5_ACCESS_REGISTER_IN_OP_MOD_WRITE);
-	assert_int_equal(core_cmd(in, IFC_SZ(access_register_in) + 20, out,
-				  IFC_SZ(access_register_out) + 20), ST_BAD_PARAM);
-	assert_int_equal(IFC_GET(alloc_uar_out, out, syndrome), WHY_REG_READ_ONLY);
+	assert_refused(core_cmd(in, IFC_SZ(access_register_in) + 20, out,
+				IFC_SZ(access_register_out) + 20), ST_BAD_PARAM, WHY_REG_READ_ONLY);
 }
 
 /* Firmware sends two events after INIT_HCA, to an event queue that subscribes to their types. */
@@ -445,20 +449,24 @@ static void firmware_tells_of_cable_and_power(void **state)
 static void life_cycle(void **state)
 {
 	(void)state;
-	assert_int_equal(core_simple(MLX5_CMD_OP_INIT_HCA, 0, out), ST_BAD_SYS_STATE);
+	assert_refused(core_simple(MLX5_CMD_OP_INIT_HCA, 0, out), ST_BAD_SYS_STATE, WHY_HCA_STATE);
 	assert_int_equal(core_simple(MLX5_CMD_OP_ENABLE_HCA, 0, out), ST_OK);
-	assert_int_equal(core_simple(MLX5_CMD_OP_ENABLE_HCA, 0, out), ST_BAD_SYS_STATE);
-	assert_int_equal(core_simple(MLX5_CMD_OP_ALLOC_UAR, 0, out), ST_BAD_SYS_STATE);
-	assert_int_equal(core_simple(MLX5_CMD_OP_TEARDOWN_HCA, 0, out), ST_BAD_SYS_STATE);
+	assert_refused(core_simple(MLX5_CMD_OP_ENABLE_HCA, 0, out), ST_BAD_SYS_STATE,
+		       WHY_HCA_STATE);
+	assert_refused(core_simple(MLX5_CMD_OP_ALLOC_UAR, 0, out), ST_BAD_SYS_STATE, WHY_HCA_STATE);
+	assert_refused(core_simple(MLX5_CMD_OP_TEARDOWN_HCA, 0, out), ST_BAD_SYS_STATE,
+		       WHY_HCA_NOT_INITIALIZED);
 	give_all_pages();
 	assert_int_equal(core_simple(MLX5_CMD_OP_INIT_HCA, 0, out), ST_OK);
-	assert_int_equal(core_simple(MLX5_CMD_OP_INIT_HCA, 0, out), ST_BAD_SYS_STATE);
+	assert_refused(core_simple(MLX5_CMD_OP_INIT_HCA, 0, out), ST_BAD_SYS_STATE,
+		       WHY_HCA_INITIALIZED);
 	assert_int_equal(core_simple(MLX5_CMD_OP_ALLOC_UAR, 0, out), ST_OK);
-	assert_int_equal(core_simple(MLX5_CMD_OP_DISABLE_HCA, 0, out), ST_BAD_SYS_STATE);
+	assert_refused(core_simple(MLX5_CMD_OP_DISABLE_HCA, 0, out), ST_BAD_SYS_STATE,
+		       WHY_HCA_INITIALIZED);
 	assert_int_equal(core_simple(MLX5_CMD_OP_TEARDOWN_HCA, 0, out), ST_OK);
 	assert_int_equal(obj_count(core.hca, OBJ_UAR), 0);
 	assert_int_equal(core_simple(MLX5_CMD_OP_DISABLE_HCA, 0, out), ST_OK);
-	assert_int_equal(core_simple(MLX5_CMD_OP_NOP, 0, out), ST_BAD_SYS_STATE);
+	assert_refused(core_simple(MLX5_CMD_OP_NOP, 0, out), ST_BAD_SYS_STATE, WHY_HCA_STATE);
 }
 
 /* Send a command whose field function_id, at @at, is 1. */
@@ -478,21 +486,23 @@ static void there_is_no_other_function(void **state)
 	const size_t at = IFC_BYTE(enable_hca_in, function_id);
 
 	(void)state;
-	assert_int_equal(of_function_1(MLX5_CMD_OP_ENABLE_HCA, 0, at), ST_BAD_PARAM);
+	assert_refused(of_function_1(MLX5_CMD_OP_ENABLE_HCA, 0, at), ST_BAD_PARAM,
+		       WHY_FUNCTION_UNKNOWN);
 	assert_int_equal(core_simple(MLX5_CMD_OP_ENABLE_HCA, 0, out), ST_OK);
-	assert_int_equal(of_function_1(MLX5_CMD_OP_QUERY_PAGES, 1, query), ST_BAD_PARAM);
-	assert_int_equal(of_function_1(MLX5_CMD_OP_MANAGE_PAGES, 0, manage_at), ST_BAD_PARAM);
-	assert_int_equal(IFC_GET(alloc_uar_out, out, syndrome), WHY_FUNCTION_UNKNOWN);
+	assert_refused(of_function_1(MLX5_CMD_OP_QUERY_PAGES, 1, query), ST_BAD_PARAM,
+		       WHY_FUNCTION_UNKNOWN);
+	assert_refused(of_function_1(MLX5_CMD_OP_MANAGE_PAGES, 0, manage_at), ST_BAD_PARAM,
+		       WHY_FUNCTION_UNKNOWN);
 	cap_query(1);
 	IFC_SET(query_hca_cap_in, in, other_function, 1);
-	assert_int_equal(core_cmd(in, IFC_SZ(query_hca_cap_in), out, CAP_OUT), ST_BAD_PARAM);
-	assert_int_equal(IFC_GET(alloc_uar_out, out, syndrome), WHY_FUNCTION_OTHER);
+	assert_refused(core_cmd(in, IFC_SZ(query_hca_cap_in), out, CAP_OUT), ST_BAD_PARAM,
+		       WHY_FUNCTION_OTHER);
 	memset(in, 0, sizeof(in));
 	IFC_SET(set_hca_cap_in, in, opcode, MLX5_CMD_OP_SET_HCA_CAP);
 	IFC_SET(set_hca_cap_in, in, other_function, 1);
-	assert_int_equal(core_cmd(in, 16 + HCA_CAP_SIZE, out, 16), ST_BAD_PARAM);
-	assert_int_equal(IFC_GET(alloc_uar_out, out, syndrome), WHY_FUNCTION_OTHER);
-	assert_int_equal(of_function_1(MLX5_CMD_OP_DISABLE_HCA, 0, at), ST_BAD_PARAM);
+	assert_refused(core_cmd(in, 16 + HCA_CAP_SIZE, out, 16), ST_BAD_PARAM, WHY_FUNCTION_OTHER);
+	assert_refused(of_function_1(MLX5_CMD_OP_DISABLE_HCA, 0, at), ST_BAD_PARAM,
+		       WHY_FUNCTION_UNKNOWN);
 	assert_int_equal(core_simple(MLX5_CMD_OP_NOP, 0, out), ST_OK);
 }
 
@@ -509,10 +519,8 @@ static void fast_teardown_is_refused(void **state)
 {
 	(void)state;
 	core_alloc_uar();
-	assert_int_equal(teardown(2), ST_BAD_PARAM);
-	assert_int_equal(IFC_GET(alloc_uar_out, out, syndrome), WHY_TEARDOWN_FAST);
-	assert_int_equal(teardown(3), ST_BAD_PARAM);
-	assert_int_equal(IFC_GET(alloc_uar_out, out, syndrome), WHY_TEARDOWN_PROFILE);
+	assert_refused(teardown(2), ST_BAD_PARAM, WHY_TEARDOWN_FAST);
+	assert_refused(teardown(3), ST_BAD_PARAM, WHY_TEARDOWN_PROFILE);
 	assert_int_equal(obj_count(core.hca, OBJ_UAR), 1);
 	assert_int_equal(teardown(1), ST_OK);
 	assert_int_equal(obj_count(core.hca, OBJ_UAR), 0);
@@ -522,8 +530,8 @@ static void driver_version_needs_a_capability(void **state)
 {
 	(void)state;
 	IFC_SET(cmd_hca_cap, core.hca->cap[0], driver_version, 0);
-	assert_int_equal(core_cmd(in, driver_version(), out, 16), ST_BAD_OP);
-	assert_int_equal(IFC_GET(alloc_uar_out, out, syndrome), WHY_DRIVER_VERSION_NOT_OFFERED);
+	assert_refused(core_cmd(in, driver_version(), out, 16), ST_BAD_OP,
+		       WHY_DRIVER_VERSION_NOT_OFFERED);
 }
 
 /* Before the driver has set the address of its command queue, a doorbell has no effect. */
@@ -580,21 +588,21 @@ static void pages_must_be_mapped(void **state)
 {
 	(void)state;
 	assert_int_equal(core_simple(MLX5_CMD_OP_ENABLE_HCA, 0, out), ST_OK);
-	assert_int_equal(manage(1, 1, 0), ST_BAD_PARAM);
-	assert_int_equal(manage(1, 1, CORE_FREE + 8), ST_BAD_PARAM);
-	assert_int_equal(manage(1, 1, CORE_RAM), ST_BAD_PARAM);
-	assert_int_equal(manage(7, 1, CORE_FREE), ST_BAD_OP);
+	assert_refused(manage(1, 1, 0), ST_BAD_PARAM, WHY_PAGE_ADDRESS);
+	assert_refused(manage(1, 1, CORE_FREE + 8), ST_BAD_PARAM, WHY_PAGE_ADDRESS);
+	assert_refused(manage(1, 1, CORE_RAM), ST_BAD_PARAM, WHY_PAGE_NOT_MAPPED);
+	assert_refused(manage(7, 1, CORE_FREE), ST_BAD_OP, WHY_OP_MOD);
 	assert_int_equal(wanted(1), core.profile->boot_pages);
 	in[15] = 200;	/* more entries than bytes */
 	IFC_SET(manage_pages_in, in, op_mod, 1);
-	assert_int_equal(core_cmd(in, 24, out, 16), ST_BAD_INP_LEN);
+	assert_refused(core_cmd(in, 24, out, 16), ST_BAD_INP_LEN, WHY_INPUT_LENGTH);
 	/* And more pages to return than the output has room for. */
 	assert_int_equal(manage(1, 2, CORE_FREE), ST_OK);
 	memset(in, 0, 16);
 	IFC_SET(manage_pages_in, in, opcode, MLX5_CMD_OP_MANAGE_PAGES);
 	IFC_SET(manage_pages_in, in, op_mod, 2);
 	IFC_SET(manage_pages_in, in, input_num_entries, 2);
-	assert_int_equal(core_cmd(in, 16, out, 16 + 8), ST_BAD_OUTP_LEN);
+	assert_refused(core_cmd(in, 16, out, 16 + 8), ST_BAD_OUTP_LEN, WHY_OUTPUT_LENGTH);
 	assert_int_equal(wanted(1), core.profile->boot_pages - 2);
 }
 
@@ -638,13 +646,13 @@ static void pages_are_given_in_any_order(void **state)
 	assert_int_equal(core_simple(MLX5_CMD_OP_ENABLE_HCA, 0, out), ST_OK);
 	for (i = 0; i < 8; i++)
 		assert_int_equal(manage(1, 1, CORE_FREE + i * 5 % 8 * 8192), ST_OK);
-	assert_int_equal(manage(1, 2, CORE_FREE + 2 * 8192 - 4096), ST_BAD_PARAM);
+	assert_refused(manage(1, 2, CORE_FREE + 2 * 8192 - 4096), ST_BAD_PARAM, WHY_PAGE_TWICE);
 	assert_int_equal(manage(1, 1, CORE_FREE + 4096), ST_OK);
 	memset(in + 16, 0, 16);
 	put_be64(in + 16, CORE_FREE + 5 * 4096);
 	put_be64(in + 24, CORE_FREE + 5 * 4096);
 	IFC_SET(manage_pages_in, in, input_num_entries, 2);
-	assert_int_equal(core_cmd(in, 32, out, 16), ST_BAD_PARAM);
+	assert_refused(core_cmd(in, 32, out, 16), ST_BAD_PARAM, WHY_PAGE_TWICE);
 	assert_int_equal(manage(2, 9, 0), ST_OK);
 	for (i = 0; i < 9; i++)
 		assert_int_equal(get_be64(out + 16 + 8 * i),
@@ -656,8 +664,8 @@ static void no_page_is_given_twice(void **state)
 	(void)state;
 	assert_int_equal(core_simple(MLX5_CMD_OP_ENABLE_HCA, 0, out), ST_OK);
 	assert_int_equal(manage(1, 1, CORE_FREE + 4096), ST_OK);
-	assert_int_equal(manage(1, 1, CORE_FREE + 4096), ST_BAD_PARAM);
-	assert_int_equal(manage(1, 2, CORE_FREE), ST_BAD_PARAM);
+	assert_refused(manage(1, 1, CORE_FREE + 4096), ST_BAD_PARAM, WHY_PAGE_TWICE);
+	assert_refused(manage(1, 2, CORE_FREE), ST_BAD_PARAM, WHY_PAGE_TWICE);
 	assert_int_equal(wanted(1), core.profile->boot_pages - 1);
 	assert_int_equal(manage(1, 1, CORE_FREE), ST_OK);
 }
@@ -818,10 +826,11 @@ static void pages_are_needed_to_initialize(void **state)
 
 	(void)state;
 	assert_int_equal(core_simple(MLX5_CMD_OP_ENABLE_HCA, 0, out), ST_OK);
-	assert_int_equal(core_simple(MLX5_CMD_OP_INIT_HCA, 0, out), ST_BAD_SYS_STATE);
-	assert_int_equal(IFC_GET(alloc_uar_out, out, syndrome), WHY_PAGES_MISSING);
+	assert_refused(core_simple(MLX5_CMD_OP_INIT_HCA, 0, out), ST_BAD_SYS_STATE,
+		       WHY_PAGES_MISSING);
 	assert_int_equal(manage(1, n - 1, CORE_FREE), ST_OK);
-	assert_int_equal(core_simple(MLX5_CMD_OP_INIT_HCA, 0, out), ST_BAD_SYS_STATE);
+	assert_refused(core_simple(MLX5_CMD_OP_INIT_HCA, 0, out), ST_BAD_SYS_STATE,
+		       WHY_PAGES_MISSING);
 	assert_int_equal(manage(1, 1, CORE_FREE + 4096ull * n), ST_OK);
 	assert_int_equal(core_simple(MLX5_CMD_OP_INIT_HCA, 0, out), ST_OK);
 }
@@ -846,15 +855,15 @@ static uint16_t get_issi(void)
 static void issi_is_kept(void **state)
 {
 	(void)state;
-	assert_int_equal(set_issi(1), ST_BAD_SYS_STATE);
+	assert_refused(set_issi(1), ST_BAD_SYS_STATE, WHY_HCA_STATE);
 	assert_int_equal(core_simple(MLX5_CMD_OP_ENABLE_HCA, 0, out), ST_OK);
 	assert_int_equal(get_issi(), 0);
-	assert_int_equal(set_issi(2), ST_BAD_PARAM);
+	assert_refused(set_issi(2), ST_BAD_PARAM, WHY_ISSI_UNKNOWN);
 	assert_int_equal(set_issi(1), ST_OK);
 	assert_int_equal(get_issi(), 1);
 	give_all_pages();
 	assert_int_equal(core_simple(MLX5_CMD_OP_INIT_HCA, 0, out), ST_OK);
-	assert_int_equal(set_issi(0), ST_BAD_SYS_STATE);
+	assert_refused(set_issi(0), ST_BAD_SYS_STATE, WHY_HCA_INITIALIZED);
 	assert_int_equal(get_issi(), 1);
 	assert_int_equal(core_simple(MLX5_CMD_OP_TEARDOWN_HCA, 0, out), ST_OK);
 	assert_int_equal(core_simple(MLX5_CMD_OP_DISABLE_HCA, 0, out), ST_OK);
@@ -873,9 +882,8 @@ static void issi_1_has_no_legacy_srqs(void **state)
 		assert_int_not_equal(core_simple(legacy[i], legacy[i] == MLX5_CMD_OP_ARM_RQ, out),
 				     ST_BAD_OP);
 		core.hca->issi = 1;
-		assert_int_equal(core_simple(legacy[i], legacy[i] == MLX5_CMD_OP_ARM_RQ, out),
-				 ST_BAD_OP);
-		assert_int_equal(IFC_GET(alloc_uar_out, out, syndrome), WHY_ISSI_LEGACY);
+		assert_refused(core_simple(legacy[i], legacy[i] == MLX5_CMD_OP_ARM_RQ, out),
+			       ST_BAD_OP, WHY_ISSI_LEGACY);
 		core.hca->issi = 0;
 	}
 }
@@ -909,7 +917,7 @@ static void caps_can_be_set_up_to_the_maximum(void **state)
 {
 	(void)state;
 	assert_int_equal(core_simple(MLX5_CMD_OP_ENABLE_HCA, 0, out), ST_OK);
-	assert_int_equal(set_caps(more_qps), ST_BAD_PARAM);
+	assert_refused(set_caps(more_qps), ST_BAD_PARAM, WHY_CAP_ABOVE_MAXIMUM);
 	assert_int_equal(hca_cap_gen(core.hca, log_max_qp), 18);
 	assert_int_equal(set_caps(fewer_qps), ST_OK);
 	assert_int_equal(hca_cap_gen(core.hca, log_max_qp), 12);
@@ -919,11 +927,11 @@ static void caps_can_be_set_up_to_the_maximum(void **state)
 	assert_int_equal(hca_cap_gen(core.hca, log_max_cq), 18);
 	/* Neither the maximum can be set, nor a type that does not exist. */
 	IFC_SET(set_hca_cap_in, in, op_mod, 1);
-	assert_int_equal(core_cmd(in, 16 + HCA_CAP_SIZE, out, 16), ST_BAD_PARAM);
-	assert_int_equal(IFC_GET(alloc_uar_out, out, syndrome), WHY_CAP_TYPE_UNKNOWN);
+	assert_refused(core_cmd(in, 16 + HCA_CAP_SIZE, out, 16), ST_BAD_PARAM,
+		       WHY_CAP_TYPE_UNKNOWN);
 	IFC_SET(set_hca_cap_in, in, op_mod, 0x3f << 1);
-	assert_int_equal(core_cmd(in, 16 + HCA_CAP_SIZE, out, 16), ST_BAD_PARAM);
-	assert_int_equal(IFC_GET(alloc_uar_out, out, syndrome), WHY_CAP_TYPE_UNKNOWN);
+	assert_refused(core_cmd(in, 16 + HCA_CAP_SIZE, out, 16), ST_BAD_PARAM,
+		       WHY_CAP_TYPE_UNKNOWN);
 }
 
 #define GENERAL(fld)	{ 0x00, IFC_OFF(cmd_hca_cap, fld), IFC_BITS(cmd_hca_cap, fld), #fld }
@@ -986,8 +994,9 @@ static void caps_that_were_set_end_with_a_reset(void **state)
 static void caps_cannot_be_set_after_init(void **state)
 {
 	(void)state;
-	assert_int_equal(set_caps(fewer_qps), ST_BAD_SYS_STATE);
-	assert_int_equal(core_cmd(in, cap_query(0x3f << 1), out, CAP_OUT), ST_BAD_PARAM);
+	assert_refused(set_caps(fewer_qps), ST_BAD_SYS_STATE, WHY_HCA_INITIALIZED);
+	assert_refused(core_cmd(in, cap_query(0x3f << 1), out, CAP_OUT), ST_BAD_PARAM,
+		       WHY_CAP_TYPE_UNKNOWN);
 }
 
 /* The tests of rdma-core have a buffer of 2 KiB for a page of capabilities. */
@@ -1008,7 +1017,7 @@ static void caps_are_as_long_as_their_buffer(void **state)
 		assert_memory_equal(out + 16 + lens[i], after, sizeof(out) - 16 - lens[i]);
 	}
 	/* There is room for status and syndrome, but not for the rest of the header. */
-	assert_int_equal(core_cmd(in, cap_query(1), out, 12), ST_BAD_OUTP_LEN);
+	assert_refused(core_cmd(in, cap_query(1), out, 12), ST_BAD_OUTP_LEN, WHY_OUTPUT_LENGTH);
 }
 
 static void special_contexts(void **state)

@@ -226,18 +226,22 @@ static void umems_end_before_the_id_and_after_the_queues(void **state)
 	uint16_t gone = uid;
 
 	(void)state;
-	assert_int_equal(destroy(MLX5_CMD_OP_DESTROY_UMEM, umem), ST_BAD_RES_STATE);
+	assert_refused(destroy(MLX5_CMD_OP_DESTROY_UMEM, umem), ST_BAD_RES_STATE,
+		       WHY_OBJECT_IN_USE);
 	assert_int_equal(destroy(MLX5_CMD_OP_DESTROY_QP, qpn), ST_OK);
-	assert_int_equal(destroy(MLX5_CMD_OP_DESTROY_UMEM, umem), ST_BAD_RES_STATE);
+	assert_refused(destroy(MLX5_CMD_OP_DESTROY_UMEM, umem), ST_BAD_RES_STATE,
+		       WHY_OBJECT_IN_USE);
 	assert_int_equal(destroy(MLX5_CMD_OP_DESTROY_CQ, cqn), ST_OK);
-	assert_int_equal(destroy(MLX5_CMD_OP_DESTROY_UMEM, umem), ST_BAD_RES_STATE);
+	assert_refused(destroy(MLX5_CMD_OP_DESTROY_UMEM, umem), ST_BAD_RES_STATE,
+		       WHY_OBJECT_IN_USE);
 	assert_int_equal(destroy(MLX5_CMD_OP_DESTROY_MKEY, key), ST_OK);
 	assert_int_equal(destroy(MLX5_CMD_OP_DEALLOC_UAR, uar), ST_OK);
 	assert_int_equal(destroy(MLX5_CMD_OP_DEALLOC_PD, pd), ST_OK);
 	assert_int_equal(destroy(MLX5_CMD_OP_DEALLOC_XRCD, xrcd), ST_OK);
 	assert_int_equal(obj_count_uid(core.hca, uid), 1);
 	uid = 0;
-	assert_int_equal(destroy(MLX5_CMD_OP_DESTROY_UCTX, gone), ST_BAD_RES_STATE);
+	assert_refused(destroy(MLX5_CMD_OP_DESTROY_UCTX, gone), ST_BAD_RES_STATE,
+		       WHY_UCTX_OWNS_OBJECTS);
 	assert_int_equal(destroy(MLX5_CMD_OP_DESTROY_UMEM, umem), ST_OK);
 	assert_int_equal(destroy(MLX5_CMD_OP_DESTROY_UCTX, gone), ST_OK);
 	uid = gone;
@@ -320,7 +324,7 @@ static void trace_shows_umems_and_their_use(void **state)
 	assert_true(use_traced("\"offset\":\"0x40\",\"bytes\":\"0x8\"}"));
 	begin(MLX5_CMD_OP_CREATE_GENERAL_OBJECT);
 	IFC_SET(general_obj_in_cmd_hdr, in, obj_type, 0x13);
-	assert_int_equal(run(512), ST_BAD_PARAM);
+	assert_refused(run(512), ST_BAD_PARAM, WHY_GENERAL_TYPE);
 	assert_true(traced("\"obj_type\":19"));
 }
 

@@ -161,7 +161,7 @@ static void alignment(void **state)
 	assert_int_equal(alloc(START, SIZE, 64, 1), START + 128);
 	assert_int_equal(alloc(START, SIZE, 64, 4), START + 1024);
 	assert_int_equal(alloc(START, SIZE, 64, 6), START + 4096);
-	assert_int_equal(try_alloc(START, SIZE, 64, 7, &at), ST_BAD_PARAM);
+	assert_refused(try_alloc(START, SIZE, 64, 7, &at), ST_BAD_PARAM, WHY_MEMIC_ALIGNMENT);
 	/* The range may begin anywhere; the alignment applies to the address. */
 	assert_int_equal(alloc(START + 64, SIZE - 64, 64, 5), START + 2048);
 }
@@ -173,11 +173,11 @@ static void exhaustion(void **state)
 	(void)state;
 	for (i = 0; i < SIZE / PAGE; i++)
 		assert_int_equal(alloc(START, SIZE, PAGE, 0), START + i * PAGE);
-	assert_int_equal(try_alloc(START, SIZE, 64, 0, &at), ST_NO_RES);
+	assert_refused(try_alloc(START, SIZE, 64, 0, &at), ST_NO_RES, WHY_MEMIC_NO_GAP);
 	for (i = 0; i < SIZE / PAGE; i += 2)
 		assert_int_equal(dealloc(START + i * PAGE, PAGE), ST_OK);
 	/* Half of the memory is free, in pieces. */
-	assert_int_equal(try_alloc(START, SIZE, PAGE + 64, 0, &at), ST_NO_RES);
+	assert_refused(try_alloc(START, SIZE, PAGE + 64, 0, &at), ST_NO_RES, WHY_MEMIC_NO_GAP);
 	assert_int_equal(alloc(START, SIZE, PAGE, 0), START);
 	assert_int_equal(dealloc(START + PAGE, PAGE), ST_OK);
 	assert_int_equal(alloc(START, SIZE, 2 * PAGE, 0), START + PAGE);
@@ -189,7 +189,7 @@ static void all_memory_in_one_allocation(void **state)
 
 	(void)state;
 	assert_int_equal(alloc(START, SIZE, SIZE, 0), START);
-	assert_int_equal(try_alloc(START, SIZE, 64, 0, &at), ST_NO_RES);
+	assert_refused(try_alloc(START, SIZE, 64, 0, &at), ST_NO_RES, WHY_MEMIC_NO_GAP);
 	assert_int_equal(dealloc(START, SIZE), ST_OK);
 	assert_int_equal(obj_count(core.hca, OBJ_MEMIC), 0);
 }
@@ -199,18 +199,19 @@ static void invalid_requests_are_refused(void **state)
 	uint64_t at;
 
 	(void)state;
-	assert_int_equal(try_alloc(START, SIZE, 0, 0, &at), ST_BAD_PARAM);
-	assert_int_equal(try_alloc(START, SIZE, 63, 0, &at), ST_BAD_PARAM);
-	assert_int_equal(try_alloc(START, SIZE, SIZE + 64, 0, &at), ST_BAD_PARAM);
-	assert_int_equal(try_alloc(START, 0, 64, 0, &at), ST_BAD_PARAM);
-	assert_int_equal(try_alloc(START - 64, 128, 64, 0, &at), ST_BAD_PARAM);
-	assert_int_equal(try_alloc(START + SIZE - 64, 128, 64, 0, &at), ST_BAD_PARAM);
-	assert_int_equal(try_alloc(~0ull - 63, 64, 64, 0, &at), ST_BAD_PARAM);
-	assert_int_equal(try_alloc(START, 64, 128, 0, &at), ST_NO_RES);
+	assert_refused(try_alloc(START, SIZE, 0, 0, &at), ST_BAD_PARAM, WHY_MEMIC_SIZE);
+	assert_refused(try_alloc(START, SIZE, 63, 0, &at), ST_BAD_PARAM, WHY_MEMIC_SIZE);
+	assert_refused(try_alloc(START, SIZE, SIZE + 64, 0, &at), ST_BAD_PARAM, WHY_MEMIC_SIZE);
+	assert_refused(try_alloc(START, 0, 64, 0, &at), ST_BAD_PARAM, WHY_MEMIC_RANGE);
+	assert_refused(try_alloc(START - 64, 128, 64, 0, &at), ST_BAD_PARAM, WHY_MEMIC_RANGE);
+	assert_refused(try_alloc(START + SIZE - 64, 128, 64, 0, &at), ST_BAD_PARAM,
+		       WHY_MEMIC_RANGE);
+	assert_refused(try_alloc(~0ull - 63, 64, 64, 0, &at), ST_BAD_PARAM, WHY_MEMIC_RANGE);
+	assert_refused(try_alloc(START, 64, 128, 0, &at), ST_NO_RES, WHY_MEMIC_NO_GAP);
 	assert_int_equal(obj_count(core.hca, OBJ_MEMIC), 0);
 	core.profile->range[OBJ_MEMIC].limit = 1;
 	alloc(START, SIZE, 64, 0);
-	assert_int_equal(try_alloc(START, SIZE, 64, 0, &at), ST_LIM);
+	assert_refused(try_alloc(START, SIZE, 64, 0, &at), ST_LIM, WHY_NUMBERS_IN_USE);
 }
 
 static void deallocation_must_match_the_allocation(void **state)
@@ -218,12 +219,12 @@ static void deallocation_must_match_the_allocation(void **state)
 	uint64_t at = alloc(START, SIZE, 256, 0);
 
 	(void)state;
-	assert_int_equal(dealloc(at + 64, 192), ST_BAD_RES);
-	assert_int_equal(dealloc(at, 128), ST_BAD_PARAM);
-	assert_int_equal(dealloc(START - 64, 64), ST_BAD_RES);
-	assert_int_equal(dealloc(~0ull, 64), ST_BAD_RES);
+	assert_refused(dealloc(at + 64, 192), ST_BAD_RES, WHY_MEMIC_UNKNOWN);
+	assert_refused(dealloc(at, 128), ST_BAD_PARAM, WHY_MEMIC_SIZE);
+	assert_refused(dealloc(START - 64, 64), ST_BAD_RES, WHY_MEMIC_UNKNOWN);
+	assert_refused(dealloc(~0ull, 64), ST_BAD_RES, WHY_MEMIC_UNKNOWN);
 	assert_int_equal(dealloc(at, 256), ST_OK);
-	assert_int_equal(dealloc(at, 256), ST_BAD_RES);
+	assert_refused(dealloc(at, 256), ST_BAD_RES, WHY_MEMIC_UNKNOWN);
 }
 
 /* Commands with a user id can neither modify the kernel's allocations nor create keys for them. */
@@ -242,10 +243,10 @@ static void user_ids_own_no_allocations(void **state)
 	IFC_SET(modify_memic_in, in, opcode, MLX5_CMD_OP_MODIFY_MEMIC);
 	IFC_SET(modify_memic_in, in, uid, uid);
 	IFC_SET64(modify_memic_in, in, memic_start_addr, at);
-	assert_int_equal(core_cmd(in, sizeof(in), out, sizeof(out)), ST_BAD_RES);
+	assert_refused(core_cmd(in, sizeof(in), out, sizeof(out)), ST_BAD_RES, WHY_MEMIC_UNKNOWN);
 	obj_find(core.hca, OBJ_PD, pd)->uid = uid;
-	assert_int_equal(create_key(pd, &(struct key){ .start = at, .len = 64, .uid = uid }, &key),
-			 ST_BAD_PARAM);
+	assert_refused(create_key(pd, &(struct key){ .start = at, .len = 64, .uid = uid }, &key),
+		       ST_BAD_PARAM, WHY_MKEY_MEMIC_RANGE);
 	assert_int_equal(create_key(pd, &(struct key){ .start = at, .len = 64 }, &key), ST_OK);
 }
 
@@ -255,9 +256,9 @@ static void without_the_capability_commands_are_refused(void **state)
 
 	(void)state;
 	IFC_SET(device_mem_cap, core.hca->cap[0x0f], memic, 0);
-	assert_int_equal(try_alloc(START, SIZE, 64, 0, &at), ST_BAD_OP);
-	assert_int_equal(dealloc(START, 64), ST_BAD_OP);
-	assert_int_equal(modify(0, START, 0, NULL), ST_BAD_OP);
+	assert_refused(try_alloc(START, SIZE, 64, 0, &at), ST_BAD_OP, WHY_MEMIC_NOT_OFFERED);
+	assert_refused(dealloc(START, 64), ST_BAD_OP, WHY_MEMIC_NOT_OFFERED);
+	assert_refused(modify(0, START, 0, NULL), ST_BAD_OP, WHY_MEMIC_NOT_OFFERED);
 }
 
 /* ---- what the host sees ---------------------------------------------------------------------- */
@@ -362,17 +363,21 @@ static void operations_need_an_address(void **state)
 	(void)state;
 	bar_write(START + (1 + MEMIC_INCREMENT) * SIZE, &v, 1);
 	assert_int_equal(core.hca->count.db_drop[DROP_NO_MEMIC], 1);
-	assert_int_equal(modify(1, a, MEMIC_INCREMENT, NULL), ST_BAD_RES_STATE);
+	assert_refused(modify(1, a, MEMIC_INCREMENT, NULL), ST_BAD_RES_STATE,
+		       WHY_MEMIC_OPERATION_STATE);
 	assert_int_equal(modify(0, a, MEMIC_INCREMENT, &ia), ST_OK);
-	assert_int_equal(modify(0, a, MEMIC_INCREMENT, NULL), ST_BAD_RES_STATE);
+	assert_refused(modify(0, a, MEMIC_INCREMENT, NULL), ST_BAD_RES_STATE,
+		       WHY_MEMIC_OPERATION_STATE);
 	assert_int_equal(modify(0, b, MEMIC_INCREMENT, &ib), ST_OK);
 	assert_int_equal(ib - ia, b - a);
-	assert_int_equal(modify(0, a, MEMIC_OPS, NULL), ST_BAD_PARAM);
-	assert_int_equal(modify(0, a + 64, MEMIC_TEST_AND_SET, NULL), ST_BAD_RES);
-	assert_int_equal(modify(2, a, MEMIC_TEST_AND_SET, NULL), ST_BAD_OP);
+	assert_refused(modify(0, a, MEMIC_OPS, NULL), ST_BAD_PARAM,
+		       WHY_MEMIC_OPERATION_NOT_OFFERED);
+	assert_refused(modify(0, a + 64, MEMIC_TEST_AND_SET, NULL), ST_BAD_RES, WHY_MEMIC_UNKNOWN);
+	assert_refused(modify(2, a, MEMIC_TEST_AND_SET, NULL), ST_BAD_OP, WHY_OP_MOD);
 	IFC_SET(device_mem_cap, core.hca->cap[0x0f], memic_operations, 1);
-	assert_int_equal(modify(0, a, MEMIC_TEST_AND_SET, NULL), ST_BAD_PARAM);
-	assert_int_equal(dealloc(a, PAGE), ST_BAD_RES_STATE);
+	assert_refused(modify(0, a, MEMIC_TEST_AND_SET, NULL), ST_BAD_PARAM,
+		       WHY_MEMIC_OPERATION_NOT_OFFERED);
+	assert_refused(dealloc(a, PAGE), ST_BAD_RES_STATE, WHY_MEMIC_OPERATION_IN_USE);
 	assert_int_equal(modify(1, a, MEMIC_INCREMENT, NULL), ST_OK);
 	bar_write(ia, &v, 1);
 	assert_int_equal(core.hca->count.db_drop[DROP_NO_MEMIC], 2);
@@ -416,7 +421,7 @@ static void operations_of_a_full_window_find_no_gap(void **state)
 	core.profile->pack_memic_ops = true;
 	assert_int_equal(modify(0, a, MEMIC_INCREMENT, NULL), ST_OK);
 	assert_int_equal(modify(0, b, MEMIC_INCREMENT, NULL), ST_OK);
-	assert_int_equal(dealloc(a, 64), ST_BAD_RES_STATE);
+	assert_refused(dealloc(a, 64), ST_BAD_RES_STATE, WHY_MEMIC_OPERATION_IN_USE);
 	assert_int_equal(modify(1, a, MEMIC_INCREMENT, NULL), ST_OK);
 	assert_int_equal(dealloc(a, 64), ST_OK);
 	/* 64 free bytes are in front of the addresses of b, and too few behind them. */
@@ -425,8 +430,9 @@ static void operations_of_a_full_window_find_no_gap(void **state)
 	at = alloc(START + SIZE / 2 + 2 * PAGE, SIZE / 2 - 2 * PAGE, SIZE / 2 - 2 * PAGE, 0);
 	assert_int_equal(modify(0, at, MEMIC_INCREMENT, NULL), ST_OK);
 	at = alloc(START, PAGE, PAGE, 0);
-	assert_int_equal(modify(0, at, MEMIC_INCREMENT, NULL), ST_NO_RES);
-	assert_int_equal(modify(1, at, MEMIC_INCREMENT, NULL), ST_BAD_RES_STATE);
+	assert_refused(modify(0, at, MEMIC_INCREMENT, NULL), ST_NO_RES, WHY_MEMIC_NO_GAP);
+	assert_refused(modify(1, at, MEMIC_INCREMENT, NULL), ST_BAD_RES_STATE,
+		       WHY_MEMIC_OPERATION_STATE);
 }
 
 /* ---- keys ------------------------------------------------------------------------------------ */
@@ -492,9 +498,9 @@ static void keys_hold_the_allocation(void **state)
 	(void)state;
 	assert_int_equal(create_key(pd, &(struct key){ .start = at, .len = 64 }, &key), ST_OK);
 	assert_int_equal(create_key(pd, &(struct key){ .start = at, .len = 256 }, &other), ST_OK);
-	assert_int_equal(dealloc(at, 256), ST_BAD_RES_STATE);
+	assert_refused(dealloc(at, 256), ST_BAD_RES_STATE, WHY_OBJECT_IN_USE);
 	assert_int_equal(destroy_key(key), ST_OK);
-	assert_int_equal(dealloc(at, 256), ST_BAD_RES_STATE);
+	assert_refused(dealloc(at, 256), ST_BAD_RES_STATE, WHY_OBJECT_IN_USE);
 	assert_int_equal(destroy_key(other), ST_OK);
 	assert_int_equal(dealloc(at, 256), ST_OK);
 }
@@ -510,10 +516,10 @@ static void keys_of_length_zero(void **state)
 	assert_int_equal(create_key(pd, &(struct key){ .start = at }, &key), ST_OK);
 	assert_int_equal(rd(key, pd, 0, &b, 0), MK_OK);
 	assert_int_equal(rd(key, pd, 0, &b, 1), MK_OUT_OF_RANGE);
-	assert_int_equal(dealloc(at, 256), ST_BAD_RES_STATE);
+	assert_refused(dealloc(at, 256), ST_BAD_RES_STATE, WHY_OBJECT_IN_USE);
 	assert_int_equal(destroy_key(key), ST_OK);
 	assert_int_equal(create_key(pd, &(struct key){ .start = at + 256 }, &key), ST_OK);
-	assert_int_equal(dealloc(at, 256), ST_BAD_RES_STATE);
+	assert_refused(dealloc(at, 256), ST_BAD_RES_STATE, WHY_OBJECT_IN_USE);
 }
 
 static void invalid_keys_are_refused(void **state)
@@ -540,11 +546,11 @@ static void invalid_keys_are_refused(void **state)
 		if (create_key(pd, &bad[i], &key) != ST_BAD_PARAM)
 			fail_msg("key %u is not refused", i);
 	assert_int_equal(dealloc(at, 256), ST_OK);
-	assert_int_equal(create_key(pd, &(struct key){ .start = at, .len = 64 }, &key),
-			 ST_BAD_PARAM);
+	assert_refused(create_key(pd, &(struct key){ .start = at, .len = 64 }, &key), ST_BAD_PARAM,
+		       WHY_MKEY_MEMIC_RANGE);
 	IFC_SET(device_mem_cap, core.hca->cap[0x0f], memic, 0);
-	assert_int_equal(create_key(pd, &(struct key){ .start = next, .len = 64 }, &key),
-			 ST_BAD_PARAM);
+	assert_refused(create_key(pd, &(struct key){ .start = next, .len = 64 }, &key),
+		       ST_BAD_PARAM, WHY_MKEY_ACCESS_MODE);
 }
 
 int main(void)

@@ -443,7 +443,7 @@ static void freed_page_has_no_doorbells(void **state)
 	IFC_SET(dealloc_uar_in, in, opcode, MLX5_CMD_OP_DEALLOC_UAR);
 	IFC_SET(dealloc_uar_in, in, uar, uar);
 	assert_int_equal(core_cmd(in, 16, out, 16), ST_OK);
-	assert_int_equal(core_cmd(in, 16, out, 16), ST_BAD_RES);
+	assert_refused(core_cmd(in, 16, out, 16), ST_BAD_RES, WHY_OBJECT_UNKNOWN);
 	wqe(b, 8, 1);
 	store(uar, 0x800, b, 8);
 	uar_idle(core.hca);
@@ -499,7 +499,7 @@ static void uars_run_out(void **state)
 		n++;
 	assert_int_equal(n, core.profile->range[OBJ_UAR].limit -
 			    core.profile->range[OBJ_UAR].first);
-	assert_int_equal(core_simple(MLX5_CMD_OP_ALLOC_UAR, 0, out), ST_LIM);
+	assert_refused(core_simple(MLX5_CMD_OP_ALLOC_UAR, 0, out), ST_LIM, WHY_NUMBERS_IN_USE);
 }
 
 /* A processor writes out what it has combined before it reads. */
@@ -652,11 +652,14 @@ static void create_eq_refuses_invalid_contexts(void **state)
 	uint32_t n;
 
 	(void)state;
-	assert_int_equal(core_create_eq(uar + 7, EQ_LOG, EQ_PA, 0, 0, &n), ST_BAD_RES);
-	assert_int_equal(core_create_eq(uar, EQ_LOG, EQ_PA + 8, 0, 0, &n), ST_BAD_PARAM);
-	assert_int_equal(core_create_eq(uar, EQ_LOG, CORE_RAM, 0, 0, &n), ST_BAD_PARAM);
-	assert_int_equal(core_create_eq(uar, EQ_LOG, EQ_PA, 0, 32, &n), ST_BAD_PARAM);
-	assert_int_equal(core_create_eq(uar, 23, EQ_PA, 0, 0, &n), ST_BAD_PARAM);
+	assert_refused(core_create_eq(uar + 7, EQ_LOG, EQ_PA, 0, 0, &n), ST_BAD_RES,
+		       WHY_OBJECT_UNKNOWN);
+	assert_refused(core_create_eq(uar, EQ_LOG, EQ_PA + 8, 0, 0, &n), ST_BAD_PARAM,
+		       WHY_QUEUE_PAGE_ADDRESS);
+	assert_refused(core_create_eq(uar, EQ_LOG, CORE_RAM, 0, 0, &n), ST_BAD_PARAM,
+		       WHY_QUEUE_PAGE_ADDRESS);
+	assert_refused(core_create_eq(uar, EQ_LOG, EQ_PA, 0, 32, &n), ST_BAD_PARAM, WHY_EQ_VECTOR);
+	assert_refused(core_create_eq(uar, 23, EQ_PA, 0, 0, &n), ST_BAD_PARAM, WHY_EQ_SIZE);
 	assert_int_equal(obj_count(core.hca, OBJ_EQ), 1);
 }
 
@@ -693,20 +696,20 @@ static void eq_that_is_not_made_holds_nothing(void **state)
 	(void)state;
 	c = valid_eq(in);
 	IFC_SET(eqc, c, status, 1);
-	assert_int_equal(create_eq(in, &num), ST_BAD_PARAM);
+	assert_refused(create_eq(in, &num), ST_BAD_PARAM, WHY_EQ_RESERVED_FIELD);
 	c = valid_eq(in);
 	IFC_SET(eqc, c, consumer_counter, 1);
-	assert_int_equal(create_eq(in, &num), ST_BAD_PARAM);
+	assert_refused(create_eq(in, &num), ST_BAD_PARAM, WHY_EQ_RESERVED_FIELD);
 	c = valid_eq(in);
 	IFC_SET(eqc, c, producer_counter, 1);
-	assert_int_equal(create_eq(in, &num), ST_BAD_PARAM);
+	assert_refused(create_eq(in, &num), ST_BAD_PARAM, WHY_EQ_RESERVED_FIELD);
 	valid_eq(in);
 	put_be64(in + IFC_SZ(create_eq_in), CORE_RAM);
-	assert_int_equal(create_eq(in, &num), ST_BAD_PARAM);
+	assert_refused(create_eq(in, &num), ST_BAD_PARAM, WHY_QUEUE_PAGE_ADDRESS);
 	assert_int_equal(page->refs, refs);
 	core.hca->profile->range[OBJ_EQ].limit = core.hca->profile->range[OBJ_EQ].first + 1;
 	valid_eq(in);
-	assert_int_equal(create_eq(in, &num), ST_LIM);
+	assert_refused(create_eq(in, &num), ST_LIM, WHY_NUMBERS_IN_USE);
 	assert_int_equal(page->refs, refs);
 	core.hca->profile->range[OBJ_EQ].limit++;
 	assert_int_equal(create_eq(in, &num), ST_OK);
@@ -809,8 +812,7 @@ static void query_of_an_unknown_eq_is_refused(void **state)
 	(void)state;
 	IFC_SET(query_eq_in, in, opcode, MLX5_CMD_OP_QUERY_EQ);
 	IFC_SET(query_eq_in, in, eq_number, eqn + 1);
-	assert_int_equal(core_cmd(in, 16, out, sizeof(out)), ST_BAD_RES);
-	assert_int_equal(IFC_GET(query_eq_out, out, syndrome), WHY_OBJECT_UNKNOWN);
+	assert_refused(core_cmd(in, 16, out, sizeof(out)), ST_BAD_RES, WHY_OBJECT_UNKNOWN);
 }
 
 static void query_eq_shows_its_state(void **state)
@@ -879,7 +881,7 @@ static void unmapped_eq_fails_once(void **state)
 	IFC_SET(destroy_eq_in, in, opcode, MLX5_CMD_OP_DESTROY_EQ);
 	IFC_SET(destroy_eq_in, in, eq_number, eqn);
 	assert_int_equal(core_cmd(in, 16, out, 16), ST_OK);
-	assert_int_equal(core_cmd(in, 16, out, 16), ST_BAD_RES);
+	assert_refused(core_cmd(in, 16, out, 16), ST_BAD_RES, WHY_OBJECT_UNKNOWN);
 	post(1);
 	assert_int_equal(eqe(0)[63], 0xff);
 }
@@ -895,12 +897,12 @@ static void busy_uar_is_refused(void **state)
 	IFC_SET(dealloc_uar_in, in, uar, uar);
 	IFC_SET(destroy_eq_in, eq, opcode, MLX5_CMD_OP_DESTROY_EQ);
 	IFC_SET(destroy_eq_in, eq, eq_number, eqn);
-	assert_int_equal(core_cmd(in, 16, out, 16), ST_BAD_RES_STATE);
+	assert_refused(core_cmd(in, 16, out, 16), ST_BAD_RES_STATE, WHY_OBJECT_IN_USE);
 	eq_db(uar, 0, true);
 	assert_int_equal(drops(DROP_NO_UAR), 0);
 	assert_int_equal(core_cmd(eq, 16, out, 16), ST_OK);
 	assert_int_equal(core_cmd(in, 16, out, 16), ST_OK);
-	assert_int_equal(core_cmd(in, 16, out, 16), ST_BAD_RES);
+	assert_refused(core_cmd(in, 16, out, 16), ST_BAD_RES, WHY_OBJECT_UNKNOWN);
 }
 
 static uint8_t destroy(uint16_t opcode, uint32_t num)
@@ -926,11 +928,14 @@ static void uar_of_a_cq_or_qp_is_refused(void **state)
 	assert_int_equal(core_create_cq(cq_page, comp_eqn, &cqn), ST_OK);
 	assert_int_equal(core_create_qp(qp_page, IFC_GET(alloc_pd_out, out, pd), cqn, &qpn), ST_OK);
 
-	assert_int_equal(destroy(MLX5_CMD_OP_DEALLOC_UAR, qp_page), ST_BAD_RES_STATE);
-	assert_int_equal(destroy(MLX5_CMD_OP_DEALLOC_UAR, cq_page), ST_BAD_RES_STATE);
+	assert_refused(destroy(MLX5_CMD_OP_DEALLOC_UAR, qp_page), ST_BAD_RES_STATE,
+		       WHY_OBJECT_IN_USE);
+	assert_refused(destroy(MLX5_CMD_OP_DEALLOC_UAR, cq_page), ST_BAD_RES_STATE,
+		       WHY_OBJECT_IN_USE);
 	assert_int_equal(destroy(MLX5_CMD_OP_DESTROY_QP, qpn), ST_OK);
 	assert_int_equal(destroy(MLX5_CMD_OP_DEALLOC_UAR, qp_page), ST_OK);
-	assert_int_equal(destroy(MLX5_CMD_OP_DEALLOC_UAR, cq_page), ST_BAD_RES_STATE);
+	assert_refused(destroy(MLX5_CMD_OP_DEALLOC_UAR, cq_page), ST_BAD_RES_STATE,
+		       WHY_OBJECT_IN_USE);
 	assert_int_equal(destroy(MLX5_CMD_OP_DESTROY_CQ, cqn), ST_OK);
 	assert_int_equal(destroy(MLX5_CMD_OP_DEALLOC_UAR, cq_page), ST_OK);
 }

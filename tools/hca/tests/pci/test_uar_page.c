@@ -211,8 +211,7 @@ static void pages_run_out(void **state)
 		n++;
 	}
 	assert_int_equal(n, pages_in_bar());
-	assert_int_equal(core_simple(MLX5_CMD_OP_ALLOC_UAR, 0, out), ST_LIM);
-	assert_int_equal(IFC_GET(alloc_uar_out, out, syndrome), WHY_NUMBERS_IN_USE);
+	assert_refused(core_simple(MLX5_CMD_OP_ALLOC_UAR, 0, out), ST_LIM, WHY_NUMBERS_IN_USE);
 	/* The first and the last page are found again. */
 	for (i = 0; i < 2; i++) {
 		num = MEMIC_START / page_bytes() - 1;
@@ -365,7 +364,7 @@ static void freed_page_has_no_doorbells(void **state)
 		store(uar_at(first, i) + 0x20, 0, 8);
 	assert_int_equal(armed.n, 0);
 	assert_int_equal(drops(DROP_NO_UAR), of->uars);
-	assert_int_equal(free_uar(first, &why), ST_BAD_RES);
+	assert_refused(free_uar(first, &why), ST_BAD_RES, WHY_OBJECT_UNKNOWN);
 	assert_int_equal(why, WHY_OBJECT_UNKNOWN);
 	assert_int_equal(obj_count(core.hca, OBJ_UAR), 0);
 }
@@ -398,7 +397,7 @@ static void page_is_freed_by_its_first_uar(void **state)
 
 	(void)state;
 	for (i = 1; i < of->uars; i++) {
-		assert_int_equal(free_uar(first + i, &why), ST_BAD_RES);
+		assert_refused(free_uar(first + i, &why), ST_BAD_RES, WHY_UAR_NOT_FIRST);
 		assert_int_equal(why, WHY_UAR_NOT_FIRST);
 	}
 	assert_int_equal(obj_count(core.hca, OBJ_UAR), 1);
@@ -473,7 +472,7 @@ static void queues_hold_the_page_of_their_uar(void **state)
 	assert_int_equal(create_sq(last, pd, n[2], &n[0]), ST_OK);
 	for (i = 0; i < 4; i++) {
 		assert_int_equal(obj_find(core.hca, OBJ_UAR, first)->refs, 4 - i);
-		assert_int_equal(free_uar(first, &why), ST_BAD_RES_STATE);
+		assert_refused(free_uar(first, &why), ST_BAD_RES_STATE, WHY_OBJECT_IN_USE);
 		assert_int_equal(why, WHY_OBJECT_IN_USE);
 		assert_int_equal(destroy(op[i], n[i], &why), ST_OK);
 	}
@@ -493,10 +492,11 @@ static void queues_cannot_name_a_page_that_is_free(void **state)
 	assert_int_equal(create_eq(first, &eqn), ST_OK);
 	assert_int_equal(core_create_cq(first, eqn, &cqn), ST_OK);
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
-		assert_int_equal(create_eq(bad[i], &num), ST_BAD_RES);
-		assert_int_equal(core_create_cq(bad[i], eqn, &num), ST_BAD_RES);
-		assert_int_equal(core_create_qp(bad[i], pd, cqn, &num), ST_BAD_RES);
-		assert_int_equal(create_sq(bad[i], pd, cqn, &num), ST_BAD_RES);
+		assert_refused(create_eq(bad[i], &num), ST_BAD_RES, WHY_OBJECT_UNKNOWN);
+		assert_refused(core_create_cq(bad[i], eqn, &num), ST_BAD_RES, WHY_OBJECT_UNKNOWN);
+		assert_refused(core_create_qp(bad[i], pd, cqn, &num), ST_BAD_RES,
+			       WHY_OBJECT_UNKNOWN);
+		assert_refused(create_sq(bad[i], pd, cqn, &num), ST_BAD_RES, WHY_OBJECT_UNKNOWN);
 	}
 	assert_int_equal(obj_find(core.hca, OBJ_UAR, first)->refs, 2);
 }
@@ -529,8 +529,7 @@ static void pages_belong_to_their_user(void **state)
 	IFC_SET(dealloc_uar_in, in, opcode, MLX5_CMD_OP_DEALLOC_UAR);
 	put_be16(in + 2, uid);
 	IFC_SET(dealloc_uar_in, in, uar, first);
-	assert_int_equal(core_cmd(in, 16, out, sizeof(out)), ST_BAD_RES);
-	assert_int_equal(IFC_GET(dealloc_uar_out, out, syndrome), WHY_OBJECT_OWNER);
+	assert_refused(core_cmd(in, 16, out, sizeof(out)), ST_BAD_RES, WHY_OBJECT_OWNER);
 	obj_set_owner(core.hca, obj_find(core.hca, OBJ_UAR, first), uid);
 	store(uar_at(first, of->uars - 1) + 0x20, 0, 8);
 	assert_int_equal(armed.uar, last);
@@ -620,7 +619,8 @@ static void bar_without_a_page_has_no_uars(void **state)
 			core.profile->range[OBJ_UAR].limit = core.profile->range[OBJ_UAR].first;
 		n = uar_numbers(core.hca);
 		assert_int_equal(n.limit, n.first);
-		assert_int_equal(core_simple(MLX5_CMD_OP_ALLOC_UAR, 0, out), ST_LIM);
+		assert_refused(core_simple(MLX5_CMD_OP_ALLOC_UAR, 0, out), ST_LIM,
+			       WHY_NUMBERS_IN_USE);
 	}
 	assert_int_equal(obj_count(core.hca, OBJ_UAR), 0);
 }

@@ -52,16 +52,16 @@ static void an_id_exists_from_create_to_destroy(void **state)
 	uint16_t a, b;
 
 	(void)state;
-	assert_int_equal(user_cmd(MLX5_CMD_OP_ALLOC_PD, 1, 0, 16, 16), ST_BAD_RES);
+	assert_refused(user_cmd(MLX5_CMD_OP_ALLOC_PD, 1, 0, 16, 16), ST_BAD_RES, WHY_UID_UNKNOWN);
 	assert_int_equal(create_uctx(0, &a), ST_OK);
 	assert_int_equal(create_uctx(0, &b), ST_OK);
 	assert_true(a && b && a != b && a != SHARED_UID && b != SHARED_UID);
 	assert_int_equal(user_cmd(MLX5_CMD_OP_NOP, b, 0, 16, 16), ST_OK);
 	assert_int_equal(destroy_uctx(a), ST_OK);
-	assert_int_equal(destroy_uctx(a), ST_BAD_RES);
-	assert_int_equal(user_cmd(MLX5_CMD_OP_ALLOC_PD, a, 0, 16, 16), ST_BAD_RES);
-	assert_int_equal(destroy_uctx(0), ST_BAD_RES);
-	assert_int_equal(destroy_uctx(SHARED_UID), ST_BAD_RES);
+	assert_refused(destroy_uctx(a), ST_BAD_RES, WHY_OBJECT_UNKNOWN);
+	assert_refused(user_cmd(MLX5_CMD_OP_ALLOC_PD, a, 0, 16, 16), ST_BAD_RES, WHY_UID_UNKNOWN);
+	assert_refused(destroy_uctx(0), ST_BAD_RES, WHY_OBJECT_UNKNOWN);
+	assert_refused(destroy_uctx(SHARED_UID), ST_BAD_RES, WHY_OBJECT_UNKNOWN);
 }
 
 static void an_id_outlives_its_objects(void **state)
@@ -73,7 +73,7 @@ static void an_id_outlives_its_objects(void **state)
 	assert_int_equal(create_uctx(0, &uid), ST_OK);
 	assert_int_equal(user_cmd(MLX5_CMD_OP_ALLOC_PD, uid, 0, 16, 16), ST_OK);
 	pdn = IFC_GET(alloc_pd_out, out, pd);
-	assert_int_equal(destroy_uctx(uid), ST_BAD_RES_STATE);
+	assert_refused(destroy_uctx(uid), ST_BAD_RES_STATE, WHY_UCTX_OWNS_OBJECTS);
 	assert_int_equal(user_cmd(MLX5_CMD_OP_DEALLOC_PD, uid, pdn, 16, 16), ST_OK);
 	assert_int_equal(destroy_uctx(uid), ST_OK);
 }
@@ -101,12 +101,12 @@ static void capabilities_must_be_offered(void **state)
 	(void)state;
 	assert_int_equal(create_uctx(MLX5_UCTX_CAP_RAW_TX | MLX5_UCTX_CAP_INTERNAL_DEV_RES, &uid),
 			 ST_OK);
-	assert_int_equal(create_uctx(CAP_RDMA_CTRL, &uid), ST_BAD_PARAM);
+	assert_refused(create_uctx(CAP_RDMA_CTRL, &uid), ST_BAD_PARAM, WHY_UCTX_CAPS);
 	IFC_SET(cmd_hca_cap, cap, uctx_cap, 0);
-	assert_int_equal(create_uctx(MLX5_UCTX_CAP_RAW_TX, &uid), ST_BAD_PARAM);
+	assert_refused(create_uctx(MLX5_UCTX_CAP_RAW_TX, &uid), ST_BAD_PARAM, WHY_UCTX_CAPS);
 	assert_int_equal(create_uctx(0, &uid), ST_OK);
 	IFC_SET(cmd_hca_cap, cap, log_max_uctx, 0);
-	assert_int_equal(create_uctx(0, &uid), ST_BAD_OP);
+	assert_refused(create_uctx(0, &uid), ST_BAD_OP, WHY_UCTX_NOT_OFFERED);
 }
 
 static void what_is_the_kernels_no_user_sends(void **state)
@@ -124,7 +124,8 @@ static void what_is_the_kernels_no_user_sends(void **state)
 	(void)state;
 	assert_int_equal(create_uctx(0, &uid), ST_OK);
 	for (i = 0; i < ARRAY_SIZE(cmds); i++)
-		assert_int_equal(user_cmd(cmds[i].op, uid, uid, cmds[i].in_len, 16), ST_BAD_PARAM);
+		assert_refused(user_cmd(cmds[i].op, uid, uid, cmds[i].in_len, 16), ST_BAD_PARAM,
+			       WHY_UCTX_KERNEL_COMMAND);
 	/* Any user may ask what the HCA can do. */
 	assert_int_equal(user_cmd(MLX5_CMD_OP_QUERY_HCA_CAP, uid, 0, IFC_SZ(query_hca_cap_in),
 				  IFC_SZ(query_hca_cap_out)), ST_OK);
@@ -160,9 +161,8 @@ static void raw_queues_need_the_capability(void **state)
 
 	(void)state;
 	assert_int_equal(create_uctx(0, &uid), ST_OK);
-	assert_int_equal(user_cmd(MLX5_CMD_OP_CREATE_SQ, uid, 0, IFC_SZ(create_sq_in), 16),
-			 ST_BAD_PARAM);
-	assert_int_equal(IFC_GET(create_sq_out, out, syndrome), WHY_UCTX_NO_RAW_TX);
+	assert_refused(user_cmd(MLX5_CMD_OP_CREATE_SQ, uid, 0, IFC_SZ(create_sq_in), 16),
+		       ST_BAD_PARAM, WHY_UCTX_NO_RAW_TX);
 	assert_int_equal(create_uctx(MLX5_UCTX_CAP_RAW_TX, &uid), ST_OK);
 	user_cmd(MLX5_CMD_OP_CREATE_SQ, uid, 0, IFC_SZ(create_sq_in), 16);
 	assert_int_not_equal(IFC_GET(create_sq_out, out, syndrome), WHY_UCTX_NO_RAW_TX);
@@ -173,12 +173,14 @@ static void few_kinds_of_objects_are_shared(void **state)
 {
 	(void)state;
 	assert_int_equal(user_cmd(MLX5_CMD_OP_ALLOC_Q_COUNTER, SHARED_UID, 0, 16, 16), ST_OK);
-	assert_int_equal(user_cmd(MLX5_CMD_OP_ALLOC_PD, SHARED_UID, 0, 16, 16), ST_BAD_RES);
+	assert_refused(user_cmd(MLX5_CMD_OP_ALLOC_PD, SHARED_UID, 0, 16, 16), ST_BAD_RES,
+		       WHY_UID_UNKNOWN);
 	/* The default HCA has no rates. */
-	assert_int_equal(user_cmd(MLX5_CMD_OP_SET_PP_RATE_LIMIT, SHARED_UID, 1,
-				  IFC_SZ(set_pp_rate_limit_in), 16), ST_BAD_OP);
+	assert_refused(user_cmd(MLX5_CMD_OP_SET_PP_RATE_LIMIT, SHARED_UID, 1,
+				IFC_SZ(set_pp_rate_limit_in), 16), ST_BAD_OP, WHY_RATE_NOT_OFFERED);
 	IFC_SET(cmd_hca_cap, core.hca->cap[CAP_GENERAL], log_max_uctx, 0);
-	assert_int_equal(user_cmd(MLX5_CMD_OP_ALLOC_Q_COUNTER, SHARED_UID, 0, 16, 16), ST_BAD_RES);
+	assert_refused(user_cmd(MLX5_CMD_OP_ALLOC_Q_COUNTER, SHARED_UID, 0, 16, 16), ST_BAD_RES,
+		       WHY_UID_UNKNOWN);
 }
 
 /* All users may refer to a shared object, but only the kernel queries and frees it. */
@@ -195,8 +197,7 @@ static void shared_objects_are_the_kernels(void **state)
 	IFC_SET(dealloc_q_counter_in, in, opcode, MLX5_CMD_OP_DEALLOC_Q_COUNTER);
 	IFC_SET(dealloc_q_counter_in, in, counter_set_id, set);
 	IFC_SET(dealloc_pd_in, in, uid, uid);
-	assert_int_equal(core_cmd(in, 16, out, 16), ST_BAD_RES);
-	assert_int_equal(IFC_GET(dealloc_q_counter_out, out, syndrome), WHY_OBJECT_OWNER);
+	assert_refused(core_cmd(in, 16, out, 16), ST_BAD_RES, WHY_OBJECT_OWNER);
 	IFC_SET(dealloc_pd_in, in, uid, 0);
 	assert_int_equal(core_cmd(in, 16, out, 16), ST_OK);
 }
@@ -212,8 +213,10 @@ static void uars_belong_to_their_user(void **state)
 	uar = core_alloc_uar();
 	assert_int_equal(user_cmd(MLX5_CMD_OP_ALLOC_UAR, a, 0, 16, 16), ST_OK);
 	mine = IFC_GET(alloc_uar_out, out, uar);
-	assert_int_equal(user_cmd(MLX5_CMD_OP_DEALLOC_UAR, b, mine, 16, 16), ST_BAD_RES);
-	assert_int_equal(user_cmd(MLX5_CMD_OP_DEALLOC_UAR, a, uar, 16, 16), ST_BAD_RES);
+	assert_refused(user_cmd(MLX5_CMD_OP_DEALLOC_UAR, b, mine, 16, 16), ST_BAD_RES,
+		       WHY_OBJECT_OWNER);
+	assert_refused(user_cmd(MLX5_CMD_OP_DEALLOC_UAR, a, uar, 16, 16), ST_BAD_RES,
+		       WHY_OBJECT_OWNER);
 	assert_int_equal(user_cmd(MLX5_CMD_OP_DEALLOC_UAR, a, mine, 16, 16), ST_OK);
 	assert_int_equal(user_cmd(MLX5_CMD_OP_DEALLOC_UAR, 0, uar, 16, 16), ST_OK);
 }

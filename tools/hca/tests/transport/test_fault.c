@@ -54,6 +54,23 @@ static bool on_event(struct hca *hca, uint8_t type, uint8_t subtype, const uint8
 	return true;
 }
 
+static uint32_t syndrome;	/* of the last command */
+
+/* Check that a command is refused with @status by the check that has the number @why. */
+#define assert_refused(call, status, why)		\
+	do {						\
+		assert_int_equal(call, status);		\
+		assert_int_equal(syndrome, why);	\
+	} while (0)
+
+static uint8_t run(unsigned int h, struct cmd *cmd)
+{
+	uint8_t st = fault_cmds[0].handler(rig.hca[h], cmd);
+
+	syndrome = cmd->syndrome;
+	return st;
+}
+
 static uint8_t resume_with(unsigned int h, unsigned int type, uint32_t wq, uint32_t token,
 			   bool error)
 {
@@ -65,7 +82,7 @@ static uint8_t resume_with(unsigned int h, unsigned int type, uint32_t wq, uint3
 	IFC_SET(trans_page_fault_info, info, page_fault_type, type);
 	IFC_SET(trans_page_fault_info, info, wq_number, wq);
 	IFC_SET(trans_page_fault_info, info, fault_token, token);
-	return fault_cmds[0].handler(rig.hca[h], &cmd);
+	return run(h, &cmd);
 }
 
 static uint32_t type_of(unsigned int i)
@@ -82,7 +99,7 @@ static uint8_t resume_memory(unsigned int h, uint64_t token, bool error)
 	IFC_SET(mem_page_fault_info, info, error, error);
 	IFC_SET(mem_page_fault_info, info, fault_token_47_32, token >> 32);
 	IFC_SET(mem_page_fault_info, info, fault_token_31_0, token);
-	return fault_cmds[0].handler(rig.hca[h], &cmd);
+	return run(h, &cmd);
 }
 
 static uint64_t memory_token(unsigned int i)
@@ -324,7 +341,7 @@ static void send_waits_for_its_page(void **state)
 	assert_int_equal(rig_run(2, 1000), 2);
 	expect(CQ_A, 0, CQE_REQ, 0);
 	assert_true(same(100));
-	assert_int_equal(resume(0, false), ST_BAD_RES);
+	assert_refused(resume(0, false), ST_BAD_RES, WHY_FAULT_UNKNOWN);
 }
 
 static void send_continues_in_the_middle(void **state)
@@ -777,7 +794,7 @@ static void qp_is_destroyed_with_an_open_fault(void **state)
 	wait_faults(1);
 	rig_state(0, a, QPS_RST);
 	transport_qp_ops.destroy(rig.hca[0], a);
-	assert_int_equal(resume(0, false), ST_BAD_RES);
+	assert_refused(resume(0, false), ST_BAD_RES, WHY_FAULT_UNKNOWN);
 }
 
 /* Software that resets a queue pair again and again, and never answers, uses up no memory. */
@@ -796,7 +813,8 @@ static void cancelled_faults_do_not_pile_up(void **state)
 		assert_int_not_equal(last, 0);
 		fault_cancel(rig.hca[0], last);
 	}
-	assert_int_equal(resume_with(0, FAULT_SEND, a->obj.num, first, false), ST_BAD_RES);
+	assert_refused(resume_with(0, FAULT_SEND, a->obj.num, first, false), ST_BAD_RES,
+		       WHY_FAULT_UNKNOWN);
 	assert_int_equal(resume_with(0, FAULT_SEND, a->obj.num, last, false), ST_OK);
 }
 
@@ -843,10 +861,14 @@ static void resume_must_match_the_fault(void **state)
 	post_send(0, 100);
 	wait_faults(1);
 	token = get_be32(event[0].data + 12);
-	assert_int_equal(resume_with(0, FAULT_SEND, a->obj.num, token + 1, false), ST_BAD_RES);
-	assert_int_equal(resume_with(0, FAULT_RECV, a->obj.num, token, false), ST_BAD_PARAM);
-	assert_int_equal(resume_with(0, FAULT_SEND, a->obj.num + 1, token, false), ST_BAD_PARAM);
-	assert_int_equal(resume_with(1, FAULT_SEND, a->obj.num, token, false), ST_BAD_RES);
+	assert_refused(resume_with(0, FAULT_SEND, a->obj.num, token + 1, false), ST_BAD_RES,
+		       WHY_FAULT_UNKNOWN);
+	assert_refused(resume_with(0, FAULT_RECV, a->obj.num, token, false), ST_BAD_PARAM,
+		       WHY_FAULT_MISMATCH);
+	assert_refused(resume_with(0, FAULT_SEND, a->obj.num + 1, token, false), ST_BAD_PARAM,
+		       WHY_FAULT_MISMATCH);
+	assert_refused(resume_with(1, FAULT_SEND, a->obj.num, token, false), ST_BAD_RES,
+		       WHY_FAULT_UNKNOWN);
 	assert_int_equal(resume_with(0, FAULT_SEND, a->obj.num, token, false), ST_OK);
 }
 
@@ -1037,7 +1059,7 @@ static void memory_fault_names_the_pages(void **state)
 	assert_int_equal(resume(0, false), ST_OK);
 	assert_int_equal(rig_run(1, 1000), 1);
 	expect(CQ_A, 0, CQE_REQ, 0);
-	assert_int_equal(resume(0, false), ST_BAD_RES);
+	assert_refused(resume(0, false), ST_BAD_RES, WHY_FAULT_UNKNOWN);
 }
 
 /* The absent bytes that a fault reports beside the access end where the key begins or ends. */
@@ -1107,7 +1129,7 @@ static void memory_fault_is_answered_at_its_last_event(void **state)
 	assert_true(is_last(1));
 	expect_memory_event(0, 1, key[1], buf[1] + 2 * PAGE - 8, 1, PAGE, 0);
 	expect_memory_event(1, 1, key[1], buf[1] + 2 * PAGE, 0, PAGE, 13);
-	assert_int_equal(resume(0, false), ST_BAD_PARAM);
+	assert_refused(resume(0, false), ST_BAD_PARAM, WHY_FAULT_NOT_LAST);
 	all_present(1);
 	assert_int_equal(resume(1, false), ST_OK);
 	assert_int_equal(rig_run(1, 1000), 1);
@@ -1126,7 +1148,7 @@ static void memory_fault_fails_at_any_event(void **state)
 	expect(CQ_A, 0, CQE_REQ_ERR, SYND_REMOTE_ACCESS);
 	assert_int_equal(rig.hca[1]->count.page_faults_failed, 1);
 	assert_int_equal(resume(1, false), ST_OK);
-	assert_int_equal(resume(1, false), ST_BAD_RES);
+	assert_refused(resume(1, false), ST_BAD_RES, WHY_FAULT_UNKNOWN);
 	assert_int_equal(resume(0, true), ST_OK);
 	assert_int_equal(rig.hca[1]->count.page_faults_failed, 1);
 }
@@ -1140,14 +1162,15 @@ static void answer_of_the_other_scheme_is_refused(void **state)
 	post_rdma(WQE_RDMA_WRITE, 0, 8);
 	wait_faults(1);
 	token = memory_token(0);
-	assert_int_equal(resume_with(1, FAULT_REMOTE_WRITE, token, token, false), ST_BAD_PARAM);
+	assert_refused(resume_with(1, FAULT_REMOTE_WRITE, token, token, false), ST_BAD_PARAM,
+		       WHY_FAULT_SCHEME);
 	/* A part of the token, another token, or the token at another HCA names no fault. */
-	assert_int_equal(resume_memory(1, token & 0xffffffff, false), ST_BAD_RES);
-	assert_int_equal(resume_memory(1, token + 1, false), ST_BAD_RES);
-	assert_int_equal(resume_memory(0, token, false), ST_BAD_RES);
+	assert_refused(resume_memory(1, token & 0xffffffff, false), ST_BAD_RES, WHY_FAULT_UNKNOWN);
+	assert_refused(resume_memory(1, token + 1, false), ST_BAD_RES, WHY_FAULT_UNKNOWN);
+	assert_refused(resume_memory(0, token, false), ST_BAD_RES, WHY_FAULT_UNKNOWN);
 	/* The same answer of a driver that chose the other scheme. */
 	IFC_SET(odp_cap, rig.hca[1]->cap[CAP_ODP], mem_page_fault, 0);
-	assert_int_equal(resume_memory(1, token, false), ST_BAD_PARAM);
+	assert_refused(resume_memory(1, token, false), ST_BAD_PARAM, WHY_FAULT_SCHEME);
 	IFC_SET(odp_cap, rig.hca[1]->cap[CAP_ODP], mem_page_fault, 1);
 	assert_int_equal(resume_memory(1, token, true), ST_OK);
 }

@@ -312,8 +312,10 @@ uint8_t core_cmd(const void *in, size_t in_len, void *out, size_t out_len)
 {
 	core_put(0, in, in_len, out_len);
 	core_ring(1);
+	core.syndrome = 0;
 	if (core_take(0, out, out_len))
 		return 0xff;
+	core.syndrome = get_be32((uint8_t *)out + 4);
 	return *(uint8_t *)out;
 }
 

@@ -35,6 +35,7 @@ struct core {
 	uint8_t token;
 	bool sign;			/* give the mailboxes signatures */
 	uint8_t sig_own, sig_lay;	/* of the last entry: ownership byte, xor of all bytes */
+	uint32_t syndrome;		/* of the last command of core_cmd() */
 };
 
 extern struct core core;
@@ -81,6 +82,14 @@ uint8_t core_take(unsigned int slot, void *out, size_t out_len);
  * delivery status is not 0.
  */
 uint8_t core_cmd(const void *in, size_t in_len, void *out, size_t out_len);
+
+/* Check that a command is refused with @status by the check that has the number @why. */
+#define assert_refused(call, status, why)		\
+	do {						\
+		assert_int_equal(call, status);		\
+		assert_int_equal(core.syndrome, why);	\
+	} while (0)
+
 /* A command with nothing but opcode and op_mod, and an output of 16 bytes. */
 uint8_t core_simple(uint16_t opcode, uint16_t op_mod, uint8_t *out16);
 uint32_t core_alloc_uar(void);
