@@ -856,6 +856,21 @@ static uint8_t mad_ifc(uint16_t op_mod, const uint8_t *mad)
 	return rig_cmd(MLX5_CMD_OP_MAD_IFC, op_mod, 0, in, sizeof(in), out, IFC_SZ(mad_ifc_out));
 }
 
+static void port_and_class_of_a_mad_have_to_exist(void **state)
+{
+	uint8_t in[IFC_SZ(mad_ifc_in)] = {}, mad[MAD_BYTES] = { 1, 0x30, 1, METHOD_GET };
+
+	(void)state;
+	assert_refused(mad_ifc(3, mad), ST_BAD_PKT, WHY_MAD_NO_AGENT);
+	mad[OFF_CLASS] = CLASS_PERF;
+	mad[OFF_ATTR + 1] = 1;
+	assert_int_equal(mad_ifc(3, mad), ST_OK);
+	IFC_SET(mad_ifc_in, in, port, 2);
+	memcpy(IFC_ADDR(mad_ifc_in, in, mad), mad, MAD_BYTES);
+	assert_refused(rig_cmd(MLX5_CMD_OP_MAD_IFC, 3, 0, in, sizeof(in), out,
+			       IFC_SZ(mad_ifc_out)), ST_BAD_PARAM, WHY_PORT_UNKNOWN);
+}
+
 static void performance_agent_can_be_missing(void **state)
 {
 	uint8_t mad[MAD_BYTES] = {};
@@ -1068,6 +1083,7 @@ int main(void)
 		T(vports_of_virtual_functions_are_the_group_managers),
 		T(capabilities_of_a_virtual_function_do_not_change),
 		T(counters_of_vports_need_the_capability), T(performance_agent_can_be_missing),
+		T(port_and_class_of_a_mad_have_to_exist),
 		T(only_settable_capability_mask_bits_change), T(host_announces_device_management),
 		T(lid_changes_with_an_event),
 		T(violation_counters_stay_at_their_maximum), T(gids_and_pkeys_of_every_index),

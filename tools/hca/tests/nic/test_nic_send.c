@@ -508,6 +508,25 @@ static void wqes_name_their_queue_and_index(void **state)
 	}
 }
 
+static void wqes_have_a_greatest_size(void **state)
+{
+	struct wire_queue q = wire_sq(0, 0);
+	unsigned int ds;
+
+	(void)state;
+	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], max_wqe_sz_sq, 64);
+	for (ds = 4; ds <= 5; ds++) {
+		struct wire_wqe w;
+
+		memset(&w, 0, sizeof(w));
+		wire_ctrl(&w, WQE_NOP, true);
+		w.ds = ds;
+		wire_post(&q, &w);
+	}
+	wire_expect(&q, CQE_REQ, 0, 0);
+	wire_expect(&q, CQE_REQ_ERR, 1, ERR_WQE_INVALID);
+}
+
 static void keys_are_of_the_queue(void **state)
 {
 	struct wire_queue q = wire_sq(SQ_NO_RLKY, 0);
@@ -750,6 +769,7 @@ int main(void)
 		T(segments_are_those_of_scapy), T(large_sends_are_sliced),
 		T(large_sends_must_fit_together), T(dropped_frames_complete),
 		T(invalid_wqes_fail_the_queue), T(wqes_name_their_queue_and_index),
+		T(wqes_have_a_greatest_size),
 		T(keys_are_of_the_queue),
 		T(queues_without_a_tis_send_nothing), T(headers_must_be_inline),
 		T(posted_wqes_are_flushed), T(flushing_must_be_asked_for),

@@ -574,6 +574,8 @@ static void test_resize_is_refused_if_cqes_do_not_fit(void **state)
 	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], cq_resize, 0);
 	assert_refused(modify(1, 7, c, BUF2), ST_BAD_PARAM, WHY_CQ_RESIZE_NOT_OFFERED);
 	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], cq_resize, 1);
+	cq_find(rig.hca, cqn)->dbr.addr = RAM_BASE + RAM_SIZE;
+	assert_refused(modify(1, 7, c, BUF2), ST_BAD_RES_STATE, WHY_DBR_NOT_MAPPED);
 	cq_find(rig.hca, cqn)->status = CQ_STATUS_OVERFLOW;
 	assert_refused(modify(1, 7, c, BUF2), ST_BAD_RES_STATE, WHY_CQ_IN_ERROR);
 }

@@ -804,6 +804,26 @@ static void late_duplicate_of_a_read_takes_no_room(void **state)
 	expect(CQ_A, 1, CQE_REQ, 0);
 }
 
+/* A queue pair at another port cannot reach a connection by guessing its number. */
+static void packet_from_another_lid_is_dropped(void **state)
+{
+	struct packet *p = packet_alloc(rig.fabric);
+
+	(void)state;
+	rig_recv(1, b, buf_b, 64, key_b);
+	p->opcode = BTH_RC | BTH_SEND_ONLY;
+	ib_hdr(p)->slid = fabric_lid(rig.hca[0]) + 1;
+	ib_hdr(p)->dlid = fabric_lid(rig.hca[1]);
+	p->pkey = 0xffff;
+	p->dqpn = b->obj.num;
+	p->psn = b->next_rcv_psn;
+	p->head.len = 16;
+	fabric_tx(rig.hca[0], p);
+	rig_settle();
+	assert_int_equal(rig.hca[1]->count.packets_dropped, 1);
+	assert_int_equal(rig.ncqe, 0);
+}
+
 /* Whatever the peer sends: a queue pair that cannot send yet waits for no acknowledgement. */
 static void acknowledgement_in_rtr_is_ignored(void **state)
 {
@@ -1670,7 +1690,7 @@ int main(void)
 		RC(retry_timer_may_be_longer_than_its_bound),
 		RC(retry_timer_has_a_bound_of_twice_the_timeout),
 		RC(retry_timer_has_a_bound_above_twice_the_timeout),
-		RC(acknowledgement_in_rtr_is_ignored),
+		RC(packet_from_another_lid_is_dropped), RC(acknowledgement_in_rtr_is_ignored),
 		RC(late_duplicate_of_an_atomic_takes_no_room),
 		RC(results_of_atomics_end_with_the_connection),
 		RC(duplicate_of_a_read_needs_the_right),
