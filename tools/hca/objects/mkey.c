@@ -98,8 +98,6 @@ uint64_t mkey_xlt_used(const struct mkey *mk)
  */
 const char *mkey_invalid(const struct mkey *mk, uint64_t nxlt)
 {
-	uint64_t mask;
-
 	if (!mk->length64 && mk->len && mk->start + (mk->len - 1) < mk->start)
 		return "the range wraps around";
 	if (mk->mode == MKM_PA || mk->mode == MKM_KLM || mk->mode == MKM_MEMIC)
@@ -107,9 +105,6 @@ const char *mkey_invalid(const struct mkey *mk, uint64_t nxlt)
 	/* Only the length of the table limits a key with length64. */
 	if (mk->length64)
 		return nxlt ? NULL : "the key has neither a length nor translations";
-	mask = (1ull << mk->log_page) - 1;
-	if ((mk->start & mask) + (mk->len ? mk->len - 1 : 0) < (mk->start & mask))
-		return "the length overflows";
 	return mkey_xlt_used(mk) > nxlt ? "too few translation entries for the length" : NULL;
 }
 
