@@ -574,6 +574,8 @@ static void test_create_refuses_invalid_contexts(void **state)
 	p = good;
 	p.start = ~0ull - 0x10;
 	assert_refused(create(&p, mtt, NULL, 2, &key), ST_BAD_PARAM, WHY_MKEY_TRANSLATION);
+	p.mode = MKM_PA;
+	assert_refused(create(&p, NULL, NULL, 0, &key), ST_BAD_PARAM, WHY_MKEY_CONTEXT);
 	p = good;
 	p.log_page = 11;
 	assert_refused(create(&p, mtt, NULL, 2, &key), ST_BAD_PARAM, WHY_MKEY_ENTITY_SIZE);
