@@ -221,7 +221,8 @@ static void machine_of(uint8_t type)
 			bring_to(qp, s);
 			rig_clear();
 			st = modify(machine[i].op, qp->obj.num);
-			if (st != (after == X ? ST_BAD_QP_STATE : ST_OK))
+			if (st != (after == X ? ST_BAD_QP_STATE : ST_OK) ||
+			    (after == X && rig.syndrome != WHY_QP_STATE))
 				fail_msg("command 0x%x in %s: status 0x%x", machine[i].op,
 					 qp_state_name(s), st);
 			assert_int_equal(qp->state, after == X ? s : after);
@@ -786,14 +787,20 @@ static void test_what_is_not_offered_is_refused(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
+		uint32_t why = fields[i].off < IFC_OFF(qpc, secondary_address_path) ||
+			       fields[i].off >= IFC_OFF(qpc, secondary_address_path) +
+						IFC_BITS(qpc, secondary_address_path) ?
+			       WHY_QP_FIELD_NOT_OFFERED : WHY_QP_PATH_MIGRATION;
+
 		p.field = fields[i];
 		p.value = 1;
-		if (create(&p, &qpn) != ST_BAD_PARAM)
+		if (create(&p, &qpn) != ST_BAD_PARAM || rig.syndrome != why)
 			fail_msg("CREATE_QP takes %s", fields[i].name);
 		memset(c, 0, sizeof(c));
 		full_context(c);
 		ifc_set_bits(c, fields[i].off, fields[i].width, 1);
-		if (modify_with(MLX5_CMD_OP_RST2INIT_QP, qp->obj.num, 0, 0, c) != ST_BAD_PARAM)
+		if (modify_with(MLX5_CMD_OP_RST2INIT_QP, qp->obj.num, 0, 0, c) != ST_BAD_PARAM ||
+		    rig.syndrome != why)
 			fail_msg("RST2INIT_QP takes %s", fields[i].name);
 	}
 	p.field = (struct ifc_field)IFC_FIELD(qpc, wq_signature);
@@ -896,7 +903,6 @@ static void test_padding_needs_a_capability(void **state)
 	assert_refused(create(&p, &qpn), ST_BAD_PARAM, WHY_QP_FIELD_NOT_OFFERED);
 }
 
-/* A UD queue pair can send with another source QPN (deth_sqpn), if the HCA offers that. */
 static void test_data_in_cqes_needs_a_capability(void **state)
 {
 	static const struct ifc_field sides[] = { IFC_FIELD(qpc, cs_req), IFC_FIELD(qpc, cs_res) };
@@ -917,6 +923,7 @@ static void test_data_in_cqes_needs_a_capability(void **state)
 	}
 }
 
+/* A UD queue pair can send with another source QPN (deth_sqpn), if the HCA offers that. */
 static void test_source_of_packets_needs_a_capability(void **state)
 {
 	static const uint8_t types[] = { QPT_UD, QPT_RC, QPT_UC };

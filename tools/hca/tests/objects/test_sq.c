@@ -269,8 +269,9 @@ static void queue_that_failed_is_reset_first(void **state)
 	(void)state;
 	sq_find(rig.hca, sqn)->hw = 1;
 	is_at(sqn, RDY, 1);
-	assert_int_equal(move(sqn, RST, RDY), ST_BAD_RES_STATE);	/* it is in RDY */
-	assert_int_equal(move(sqn, RDY, 2), ST_BAD_RES_STATE);		/* no such state */
+	/* It is in RDY; and there is no state 2. */
+	assert_refused(move(sqn, RST, RDY), ST_BAD_RES_STATE, WHY_SQ_STATE);
+	assert_refused(move(sqn, RDY, 2), ST_BAD_RES_STATE, WHY_SQ_STATE);
 	assert_int_equal(move(sqn, RDY, RDY), ST_OK);
 	is_at(sqn, RDY, 1);
 	assert_int_equal(move(sqn, RDY, ERR), ST_OK);

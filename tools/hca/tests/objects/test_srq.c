@@ -117,6 +117,17 @@ static uint8_t arm_rmp(const struct srq *srq, uint16_t limit)
 	return rig_cmd(MLX5_CMD_OP_MODIFY_RMP, 0, 0, in, sizeof(in), out, sizeof(out));
 }
 
+/* Without the bit of the limit, MODIFY_RMP does not take it. */
+static uint8_t modify_rmp_without_limit(const struct srq *srq, uint16_t limit)
+{
+	uint8_t in[IFC_SZ(modify_rmp_in)] = {}, out[IFC_SZ(modify_rmp_out)];
+
+	IFC_SET(modify_rmp_in, in, rmp_state, RDY);
+	IFC_SET(modify_rmp_in, in, rmpn, srq->obj.num);
+	IFC_SET(modify_rmp_in, in, ctx.wq.lwm, limit);
+	return rig_cmd(MLX5_CMD_OP_MODIFY_RMP, 0, 0, in, sizeof(in), out, sizeof(out));
+}
+
 static uint8_t arm_xrc_srq(const struct srq *srq, uint16_t limit)
 {
 	uint8_t in[IFC_SZ(arm_xrc_srq_in)] = {}, out[IFC_SZ(arm_xrc_srq_out)];
@@ -191,8 +202,11 @@ static void limit_is_less_than_the_size(void **state)
 	put_be32(ram(DBR), 4);
 	assert_refused(arm_rmp(rmp, 4), ST_BAD_PARAM, WHY_SRQ_LIMIT);
 	assert_refused(arm_xrc_srq(xrc, 4), ST_BAD_PARAM, WHY_SRQ_LIMIT);
+	assert_int_equal(modify_rmp_without_limit(rmp, 3), ST_OK);
+	assert_int_equal(rmp->lwm, 0);
 	assert_int_equal(arm_rmp(rmp, 3), ST_OK);
 	assert_int_equal(arm_xrc_srq(xrc, 3), ST_OK);
+	assert_int_equal(rmp->lwm, 3);
 	assert_int_equal(rig.nev, 0);
 }
 

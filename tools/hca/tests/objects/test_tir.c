@@ -243,11 +243,14 @@ static void tir_contexts_are_checked(void **state)
 	const struct nicrig_bad no_table = {
 		TIR_FIELD(indirect_table), 0x999, ST_BAD_RES, WHY_OBJECT_UNKNOWN
 	};
+	const struct nicrig_bad no_kind = { TIR_FIELD(disp_type), 2, ST_BAD_PARAM,
+					    WHY_TIR_DISPATCH };
 
 	(void)state;
 	nicrig_refuses(MLX5_CMD_OP_CREATE_TIR, direct_tir, bad, ARRAY_SIZE(bad));
 	indirect_tir();
 	nicrig_refuses(MLX5_CMD_OP_CREATE_TIR, indirect_tir, &no_table, 1);
+	nicrig_refuses(MLX5_CMD_OP_CREATE_TIR, indirect_tir, &no_kind, 1);
 	direct_tir();
 	assert_refused(nicrig_run(MLX5_CMD_OP_CREATE_TIR, OTHER_UID), ST_BAD_RES,
 		       WHY_OBJECT_OWNER);

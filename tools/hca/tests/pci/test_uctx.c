@@ -89,7 +89,7 @@ static void ids_are_limited(void **state)
 		st = create_uctx(0, &uid);
 		n += !st;
 	} while (!st);
-	assert_int_equal(st, ST_LIM);
+	assert_refused(st, ST_LIM, WHY_NUMBERS_IN_USE);
 	assert_int_equal(n, (1 << hca_cap_gen(core.hca, log_max_uctx)) - 1);
 }
 

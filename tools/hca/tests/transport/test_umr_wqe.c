@@ -424,6 +424,43 @@ static void umr_checks_for_in_use(void **state)
 	assert_memory_equal(before, mk->mkc, sizeof(before));
 }
 
+static void umr_checks_may_not_contradict_each_other(void **state)
+{
+	(void)state;
+	umr_fails(rig_umr_key(1, 4, MKM_KLM), 0x80 | 0x40 | 0x20, UMR_LIVE, 4, ERR_WQE_INVALID);
+}
+
+/* A process invalidates a key; it names a variant that is @off from the key's. */
+static void invalidation_refused(struct mkey *mk, unsigned int off)
+{
+	bool was_free = mk->free;
+	struct rig_wqe w;
+
+	umr_wqe(&w, mk, 0x80, 1ull << 29, 0);
+	IFC_SET(mkc, w.b + 64, free, 1);
+	w.b[15] += off;
+	rig_send(1, b, w.b, w.ds);
+	assert_int_equal(rig_run(1, 1000), 1);
+	expect_cause(CQ_B, 0, CQE_REQ_ERR, ERR_UMR_REFUSED);
+	assert_true(mk->free == was_free);
+}
+
+static void umr_of_a_process_invalidates_no_free_key(void **state)
+{
+	(void)state;
+	invalidation_refused(rig_umr_key(1, 4, MKM_KLM), 0);
+}
+
+static void umr_of_a_process_invalidates_by_the_variant(void **state)
+{
+	struct mkey *mk = rig_umr_key(1, 4, MKM_KLM);
+
+	(void)state;
+	IFC_SET(mkc, mk->mkc, free, 0);
+	mkey_decode(mk);
+	invalidation_refused(mk, 1);
+}
+
 static void umr_refuses_unknown_mask_bits(void **state)
 {
 	(void)state;
@@ -746,6 +783,9 @@ int main(void)
 		RC(strided_block_has_its_entries_in_the_list), RC(strided_block_has_entries),
 		RC(strided_block_is_as_long_as_its_entries),
 		RC(umr_checks_for_free), RC(umr_checks_for_in_use),
+		RC(umr_checks_may_not_contradict_each_other),
+		RC(umr_of_a_process_invalidates_no_free_key),
+		RC(umr_of_a_process_invalidates_by_the_variant),
 		RC(umr_refuses_unknown_mask_bits),
 		RC(umr_page_size_can_be_excluded), RC(umr_atomic_right_can_be_excluded),
 		RC(umr_relaxed_ordering_of_writes_needs_a_capability),
