@@ -806,7 +806,8 @@ static void test_what_is_not_offered_is_refused(void **state)
 	p.field = (struct ifc_field)IFC_FIELD(qpc, wq_signature);
 	assert_refused(create(&p, &qpn), ST_BAD_PARAM, WHY_QP_SIGNATURE_NOT_OFFERED);
 	p.field = (struct ifc_field)IFC_FIELD(qpc, block_lb_mc);
-	assert_int_equal(create(&p, &qpn), ST_BAD_PARAM);	/* RC */
+	/* An RC queue pair has no loopback of multicast. */
+	assert_refused(create(&p, &qpn), ST_BAD_PARAM, WHY_QP_FIELD_NOT_OFFERED);
 	p.st = QPT_UD;
 	assert_int_equal(create(&p, &qpn), ST_OK);
 }

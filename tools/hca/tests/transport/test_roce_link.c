@@ -886,6 +886,7 @@ static void cnps_are_counted_by_the_sender(void **state)
 	peer_sends(&p);
 	assert_int_equal(drops(1, ROCE_DROP_TRANSPORT), 1);
 	assert_int_equal(roce_cnp_cmds[0].handler(rig.hca[1], &cmd), ST_BAD_OP);
+	assert_int_equal(cmd.syndrome, WHY_ROCE_NOT_OFFERED);
 	IFC_SET(cmd_hca_cap, rig.hca[1]->cap[CAP_GENERAL], cc_query_allowed, 1);
 	IFC_SET(query_cong_statistics_in, in, clear, 1);
 	assert_int_equal(roce_cnp_cmds[0].handler(rig.hca[1], &cmd), ST_OK);

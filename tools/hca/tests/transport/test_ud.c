@@ -374,6 +374,7 @@ static void firmware_answers_while_there_is_no_qp0(void **state)
 {
 	uint64_t before = rig.hca[1]->count.packets_tx;
 	struct qp *qp0 = rig_qp(1, QPT_QP0, CQ_B + 8);
+	struct packet *p = packet_alloc(rig.fabric);
 
 	(void)state;
 	send_smp();
@@ -384,6 +385,19 @@ static void firmware_answers_while_there_is_no_qp0(void **state)
 	send_smp();
 	assert_int_equal(rig.hca[1]->count.packets_tx, before + 1);
 	assert_non_null(rig_cqe(CQ_B + 9, 0));
+	/* The datagrams of other queue pairs, even with the right Q_Key, are not for QP0. */
+	rig_recv(1, qp0, buf_b, 4096, key_b);
+	p->opcode = BTH_UD | BTH_SEND_ONLY;
+	ib_hdr(p)->slid = fabric_lid(rig.hca[0]);
+	ib_hdr(p)->dlid = fabric_lid(rig.hca[1]);
+	p->sqpn = a->obj.num;
+	p->qkey = qp0->qkey;
+	p->pkey = 0xffff;
+	p->head.len = 256;
+	fabric_tx(rig.hca[0], p);
+	rig_settle();
+	assert_null(rig_cqe(CQ_B + 9, 1));
+	assert_int_equal(rig.hca[1]->count.packets_dropped, 1);
 }
 
 /* QP1 is in each of the port's partitions: its CQE tells the P_Key, not an index. */
