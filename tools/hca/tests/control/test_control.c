@@ -810,7 +810,8 @@ static void malformed_requests_are_answered(void **state)
 		"inject fault token 1 1", "inject fatal 0", "inject fatal 256",
 		"inject event NOP 1 1 1", "trace dump 1 1", "trace on on", "link up up",
 		"port lid 0x10000", "port lid 256 8", "inject cmd 1", "limit pd pd",
-		"impair off off", "plug", "rates x",
+		"impair off off", "plug", "rates x", "commands x", "inject fault",
+		"inject fault x",
 	};
 	unsigned int i;
 

@@ -663,6 +663,10 @@ static void malformed_files_are_refused(void **state)
 	refused("{\"caps\":{\"general\":{\"log_max_qp\":\"x\"}}}", "not a number");
 	refused("{\"caps\":{\"general\":{\"log_max_qp\":{\"max\":3}}}}", "needs max and cur");
 	refused("{\"limits\":{\"frob\":1}}", "no such kind");
+	refused("{\"limits\":5}", "limits is not an object");
+	refused("{\"caps\":5}", "caps is not an object");
+	refused("{\"log_bar_size\":19}", "must be from 20 to 32");
+	refused("{\"log_bar_size\":99}", "must be from 20 to 32");
 	refused("{\"link\":\"token-ring\"}", "link");
 	refused("{\"pkeys\":5}", "not a list");
 	refused("{\"pkeys\":[]}", "from 1 to");
@@ -692,6 +696,7 @@ static void malformed_files_are_refused(void **state)
 	refused("{\"log_min_ack_timeout\":32}", "log_min_ack_timeout");
 	profile_default(&p, false);
 	assert_int_equal(profile_load(&p, "/nonexistent", why, sizeof(why)), -22);
+	assert_non_null(strstr(why, "/nonexistent"));
 	refused("{", "");
 }
 
