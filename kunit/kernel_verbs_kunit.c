@@ -143,6 +143,27 @@ static void state_decides_which_requests_are_accepted(struct kunit *test)
 	kernel_destroy_all(k);
 }
 
+/* ib_drain_qp() posts an RDMA WRITE. No other request is taken for that of a drain. */
+static void failed_queue_pair_takes_no_unknown_request(struct kunit *test)
+{
+	static const enum ib_wr_opcode unknown[] = { IB_WR_LSO, IB_WR_BIND_MW, IB_WR_RESERVED10 };
+	struct kernel *k = make_connected(test);
+	struct ib_rdma_wr wr = {};
+	const struct ib_send_wr *bad;
+	unsigned int i;
+
+	k->qp[0].state = IB_QPS_ERR;
+	for (i = 0; i < ARRAY_SIZE(unknown); i++) {
+		wr.wr.opcode = unknown[i];
+		KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_post_send(&k->qp[0].ibqp, &wr.wr, &bad), -EINVAL,
+				    "opcode %d", unknown[i]);
+		KUNIT_EXPECT_PTR_EQ(test, bad, &wr.wr);
+	}
+	wr.wr.opcode = IB_WR_RDMA_WRITE;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_post_send(&k->qp[0].ibqp, &wr.wr, &bad), 0);
+	kernel_destroy_all(k);
+}
+
 /* Two queue pairs have completions; one of them is destroyed before all have been polled. */
 static void completions_of_a_destroyed_queue_pair_are_dropped(struct kunit *test)
 {
@@ -1132,6 +1153,7 @@ static struct kunit_case kernel_verbs_cases[] = {
 	KUNIT_CASE(full_send_queue_refuses_requests),
 	KUNIT_CASE(full_receive_queue_refuses_requests),
 	KUNIT_CASE(state_decides_which_requests_are_accepted),
+	KUNIT_CASE(failed_queue_pair_takes_no_unknown_request),
 	KUNIT_CASE(completions_of_a_destroyed_queue_pair_are_dropped),
 	KUNIT_CASE(unexpected_failure_of_a_request_is_logged),
 	KUNIT_CASE(failed_device_flushes_all_requests),
