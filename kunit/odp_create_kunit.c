@@ -789,6 +789,29 @@ static void tree_whose_root_may_be_gone_does_not_grow(struct kunit *test)
 	expect_no_region(test, env, 0, "deregistration");
 }
 
+/* Firmware has destroyed the root, and refuses to destroy the directory. */
+static void tree_without_a_root_does_not_grow(struct kunit *test)
+{
+	static const struct region_case c = { .implicit = true, .by_memory = true };
+	struct env *env = make_env(test);
+	unsigned int requests;
+
+	KUNIT_ASSERT_EQ(test, reg(env, &c), 0);
+	write_pages(test, env, &parts[1]);
+	KUNIT_ASSERT_EQ(test, advise_write(env, &parts[1]), 0);
+	env->mock->num_commands = 0;
+	env->mock->refuse = 2;
+	KUNIT_EXPECT_EQ(test, dereg(env), env->mock->refuse_err);
+	env->mock->refuse = 0;
+	requests = env->hca->num_requests;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_odp_mr_page_in(odp_of(env), env->mem, PAGE_SIZE,
+						     HMM_PFN_REQ_FAULT), -EIO);
+	KUNIT_EXPECT_EQ(test, env->mock->num_commands, 2);
+	KUNIT_EXPECT_EQ(test, env->hca->num_requests, requests);
+	KUNIT_EXPECT_EQ(test, dereg(env), 0);
+	expect_no_region(test, env, 0, "deregistration");
+}
+
 static bool umr_is_stuck(struct mlx5_ib_dev *dev)
 {
 	return true;
@@ -2169,6 +2192,7 @@ static struct kunit_case odp_create_cases[] = {
 	KUNIT_CASE_PARAM(advice_of_several_ranges_maps_these_pages_only, region_gen_params),
 	KUNIT_CASE(leaf_whose_key_may_be_gone_is_replaced),
 	KUNIT_CASE(tree_whose_root_may_be_gone_does_not_grow),
+	KUNIT_CASE(tree_without_a_root_does_not_grow),
 	KUNIT_CASE(list_that_the_device_may_read_is_kept),
 	KUNIT_CASE(kernel_consumer_may_advise),
 	KUNIT_CASE(unknown_advice_is_refused),
