@@ -89,13 +89,23 @@ static void domains_end_with_a_reset(void **state)
 
 static void allocation_fails_at_the_limit(void **state)
 {
+	static const struct { uint16_t alloc; enum obj_kind kind; } limited[] = {
+		{ MLX5_CMD_OP_ALLOC_PD, OBJ_PD }, { MLX5_CMD_OP_ALLOC_XRCD, OBJ_XRCD },
+		{ MLX5_CMD_OP_ALLOC_TRANSPORT_DOMAIN, OBJ_TD },
+		{ MLX5_CMD_OP_ALLOC_Q_COUNTER, OBJ_QCOUNTER },
+	};
 	uint8_t in[16] = {};
+	size_t i;
 
 	(void)state;
-	rig.hca->profile->range[OBJ_PD].limit = 0x11;
-	assert_int_equal(rig_cmd(MLX5_CMD_OP_ALLOC_PD, 0, 0, in, 16, out, 16), ST_OK);
-	assert_refused(rig_cmd(MLX5_CMD_OP_ALLOC_PD, 0, 0, in, 16, out, 16), ST_LIM,
-		       WHY_NUMBERS_IN_USE);
+	for (i = 0; i < ARRAY_SIZE(limited); i++) {
+		struct obj_range *range = &rig.hca->profile->range[limited[i].kind];
+
+		range->limit = range->first + 1;
+		assert_int_equal(rig_cmd(limited[i].alloc, 0, 0, in, 16, out, 16), ST_OK);
+		assert_refused(rig_cmd(limited[i].alloc, 0, 0, in, 16, out, 16), ST_LIM,
+			       WHY_NUMBERS_IN_USE);
+	}
 }
 
 static uint32_t new_pd(void)
