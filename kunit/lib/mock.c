@@ -125,6 +125,33 @@ static void check_owner(struct mock *mock, u16 opcode, u16 uid, const __be32 *in
 	}
 }
 
+/* Commands about the device, a port or a function, which the driver sends for itself. */
+static const u16 of_the_driver[] = {
+	MLX5_CMD_OP_ACCESS_REG,
+	MLX5_CMD_OP_ALLOC_MEMIC,
+	MLX5_CMD_OP_DEALLOC_MEMIC,
+	MLX5_CMD_OP_MAD_IFC,
+	MLX5_CMD_OP_MODIFY_HCA_VPORT_CONTEXT,
+	MLX5_CMD_OP_MODIFY_MEMIC,
+	MLX5_CMD_OP_PAGE_FAULT_RESUME,
+	MLX5_CMD_OP_QUERY_ADAPTER,
+	MLX5_CMD_OP_QUERY_HCA_VPORT_CONTEXT,
+	MLX5_CMD_OP_QUERY_SPECIAL_CONTEXTS,
+	MLX5_CMD_OP_QUERY_VPORT_COUNTER,
+	MLX5_CMD_OP_SET_ROCE_ADDRESS,
+};
+
+/* Firmware executes these commands without a user id, or for a user with rights that few have. */
+static void check_user(struct mock *mock, u16 opcode, u16 uid)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(of_the_driver); i++)
+		if (opcode == of_the_driver[i])
+			KUNIT_EXPECT_EQ_MSG(mock->test, uid, MLX5_IB_KERNEL_UID,
+					    "user of command %#x", opcode);
+}
+
 static int destroy_object(struct mock *mock, enum mock_kind kind, u16 uid, const __be32 *in)
 {
 	u32 number = be32_to_cpu(in[2]) & 0xffffff;
@@ -169,6 +196,7 @@ int mock_fw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
 	memcpy(mock->in, in, min_t(size_t, in_size, sizeof(mock->in)));
 	KUNIT_EXPECT_EQ(mock->test, be32_to_cpu(*(__be32 *)in) & 0xffff, uid);
 	check_owner(mock, opcode, uid, in);
+	check_user(mock, opcode, uid);
 	if (++mock->num_commands == mock->refuse)
 		return mock->refuse_err;
 	if (grants_ece(opcode))
