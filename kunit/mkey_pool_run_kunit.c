@@ -233,6 +233,38 @@ static void ageing_destroys_keys_that_no_region_needs(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pool_keys(env), READY_KEYS);
 }
 
+static int num_upkeeps;
+
+static void count_upkeep(struct work_struct *work)
+{
+	num_upkeeps++;
+}
+
+/* Ageing only finds that keys are too many: upkeep, which has to be queued, destroys them. */
+static void ageing_starts_upkeep_if_keys_are_too_many(struct kunit *test)
+{
+	struct pool_env *env = make_env(test);
+	struct work_struct *upkeep = &env->dev->mkey_pool->upkeep;
+	work_func_t func = upkeep->func;
+	u32 keys[MANY];
+
+	take(test, env, keys, MANY);
+	num_upkeeps = 0;
+	upkeep->func = count_upkeep;
+	enable_work(upkeep);
+	run_ageing(env);
+	flush_work(upkeep);
+	KUNIT_EXPECT_EQ(test, num_upkeeps, 0);
+	give(env, keys, MANY);
+	flush_work(upkeep);
+	num_upkeeps = 0;
+	run_ageing(env);
+	flush_work(upkeep);
+	KUNIT_EXPECT_EQ(test, num_upkeeps, 1);
+	disable_work_sync(upkeep);
+	upkeep->func = func;
+}
+
 /* Without UMR no region can use free keys. Keys of deregistered regions are destroyed at once. */
 static void keys_age_without_umr(struct kunit *test)
 {
@@ -585,6 +617,8 @@ static void free_key_counts_for_no_user(struct kunit *test)
 	/* The pool gets one key by itself and one in a batch; firmware destroys the third. */
 	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkeys[0]), 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(count), 2);
+	mlx5_ib_mkey_destroy_early(batch, &mkeys[1]);
+	/* A second call for a key does nothing. */
 	mlx5_ib_mkey_destroy_early(batch, &mkeys[1]);
 	mlx5_ib_mkey_batch_wait(batch);
 	KUNIT_EXPECT_TRUE(test, mkeys[1].destroyed);
@@ -1204,6 +1238,7 @@ static struct kunit_case mkey_pool_run_cases[] = {
 	KUNIT_CASE(upkeep_makes_the_wanted_keys_ready),
 	KUNIT_CASE(key_without_room_in_the_pool_is_destroyed),
 	KUNIT_CASE(ageing_destroys_keys_that_no_region_needs),
+	KUNIT_CASE(ageing_starts_upkeep_if_keys_are_too_many),
 	KUNIT_CASE(keys_age_without_umr),
 	KUNIT_CASE(keys_are_counted_under_the_lock_of_their_class),
 	KUNIT_CASE(upkeep_creates_keys_that_firmware_has_refused),
