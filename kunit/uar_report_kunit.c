@@ -14,6 +14,7 @@
 #include <rdma/mlx5_user_ioctl_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "lib/fail_alloc.h"
 #include "lib/mock.h"
 #include "ops.h"
 #include "verbs/cq.h"
@@ -519,6 +520,34 @@ static void lists_are_filled_only_if_there_is_room(struct kunit *test)
 	finish(env);
 }
 
+static int get_report(void *arg)
+{
+	struct env *env = arg;
+	int err = mlx5_ib_uar_report_get(env->mock->context, NULL, &env->report);
+
+	if (err)
+		mlx5_ib_uar_report_free(&env->report);
+	return err;
+}
+
+static void free_report(void *arg)
+{
+	struct env *env = arg;
+
+	mlx5_ib_uar_report_free(&env->report);
+}
+
+static void failure_of_any_allocation_leaves_no_report(struct kunit *test)
+{
+	static const struct fail_alloc_verb verb = { get_report, free_report };
+	struct env *env = make_env(test);
+
+	KUNIT_ASSERT_EQ(test, create_cq(env), 0);
+	fail_alloc_each(env->mock, &verb, env);
+	destroy_cq(env);
+	mock_close(env->mock);
+}
+
 /*
  * Each page has the offset at which the library maps the page, and no two pages have the same
  * offset.
@@ -671,6 +700,7 @@ static struct kunit_case report_cases[] = {
 	KUNIT_CASE(object_has_the_uars_of_its_page),
 	KUNIT_CASE(other_mmap_entries_are_not_reported),
 	KUNIT_CASE_PARAM(lists_are_filled_only_if_there_is_room, room_gen_params),
+	KUNIT_CASE(failure_of_any_allocation_leaves_no_report),
 	KUNIT_CASE(each_page_has_the_mmap_offset_of_the_library),
 	KUNIT_CASE(closed_context_is_not_listed),
 	KUNIT_CASE(file_shows_each_uar_bfreg_and_queue),
