@@ -53,11 +53,17 @@ static int alloc_ucontext(struct objects *o, const void *req, size_t len)
 {
 	struct mlx5_ib_ucontext *context = o->mock->context;
 
+	int err;
+
 	memset(context, 0, sizeof(*context));
 	context->ibucontext.device = &o->mock->dev->ib_dev;
-	return mlx5_ib_alloc_ucontext(&context->ibucontext,
-				      objects_udata(o, req, len,
-						    sizeof(struct mlx5_ib_alloc_ucontext_resp)));
+	err = mlx5_ib_alloc_ucontext(&context->ibucontext,
+				     objects_udata(o, req, len,
+						   sizeof(struct mlx5_ib_alloc_ucontext_resp)));
+	/* Objects of a context without a user would count against no limit. */
+	if (!err)
+		KUNIT_EXPECT_NOT_NULL(o->mock->test, context->user);
+	return err;
 }
 
 static int create_context_of(struct objects *o, u32 num_bfregs, u32 flags)
