@@ -826,6 +826,28 @@ static void umem_may_have_smaller_pages_than_the_host(struct kunit *test)
 }
 
 /* The list of the pages would be longer than a command can be. */
+/* The call has no attribute for the answer, so an attempt to copy the answer returns -ENOENT. */
+static void only_an_answer_of_firmware_is_copied(struct kunit *test)
+{
+	static const struct {
+		int err;
+		int want;
+	} cases[] = {
+		{ 0, -ENOENT }, { -EREMOTEIO, -ENOENT }, { -ETIMEDOUT, -ETIMEDOUT },
+		{ -ECANCELED, -ECANCELED }, { -EINVAL, -EINVAL },
+	};
+	struct mock *mock = mock_create(test);
+	u32 out[4] = {};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++)
+		KUNIT_EXPECT_EQ_MSG(test, cases[i].want,
+				    mlx5_ib_devx_answer(mock->attrs,
+							MLX5_IB_ATTR_DEVX_OTHER_CMD_OUT, out,
+							sizeof(out), cases[i].err),
+				    "result %d of the command", cases[i].err);
+}
+
 static void umem_of_too_many_pages_is_refused(struct kunit *test)
 {
 	struct devx_user *user = make_user(test);
@@ -1363,6 +1385,7 @@ static struct kunit_case devx_obj_cases[] = {
 	KUNIT_CASE(umem_command_describes_the_pinned_memory),
 	KUNIT_CASE(umem_command_has_each_page),
 	KUNIT_CASE(umem_may_have_smaller_pages_than_the_host),
+	KUNIT_CASE(only_an_answer_of_firmware_is_copied),
 	KUNIT_CASE(umem_of_too_many_pages_is_refused),
 	KUNIT_CASE(umem_with_an_impossible_page_size_is_refused),
 	KUNIT_CASE(pages_of_a_umem_hold_no_memory_of_others),
