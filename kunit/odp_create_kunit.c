@@ -1712,6 +1712,16 @@ static void implicit_region_ends_with_the_address_space(struct kunit *test)
 	}
 	/* No table has been created for the addresses. */
 	KUNIT_EXPECT_EQ(test, env->mock->num_commands, 0);
+	/* The last page of the address space is in the region. */
+	sge.addr = vm_mmap(NULL, end - PAGE_SIZE, PAGE_SIZE, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, 0);
+	sge.length = PAGE_SIZE;
+	KUNIT_ASSERT_EQ(test, sge.addr, end - PAGE_SIZE);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_advise_mr(&env->pd.ibpd,
+						IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE,
+						IB_UVERBS_ADVISE_MR_FLAG_FLUSH, &sge, 1, NULL), 0);
+	KUNIT_ASSERT_EQ(test, vm_munmap(sge.addr, PAGE_SIZE), 0);
+	KUNIT_EXPECT_EQ(test, reclaim(env), 0);
 	KUNIT_EXPECT_EQ(test, dereg(env), 0);
 	expect_no_region(test, env, 0, "deregistration");
 }
