@@ -287,9 +287,11 @@ class Kernels(unittest.TestCase):
         for release in ("7.2.3+deb13-arm64", "7.2.4+deb13-arm64-16k", "7.2.3+deb13-arm64-16k"):
             (self.modules / release).mkdir()
             (self.modules / release / "vmlinuz").touch()
-        found = {name: kernel.find_kernel(name, SCRIPTS.parent, self.modules, arch.ARM64).release
-                 for name in ("stock", "7.2", "stock-16k", "7-16k", "7.2.3-16k",
-                              "7.2.3+deb13-arm64", "7.2.3+deb13-arm64-16k")}
+        with mock.patch.dict(os.environ, BLUEBELL_LAB_ARM64=str(self.modules)):
+            found = {name: kernel.find_kernel(name, SCRIPTS.parent, self.modules,
+                                              arch.ARM64).release
+                     for name in ("stock", "7.2", "stock-16k", "7-16k", "7.2.3-16k",
+                                  "7.2.3+deb13-arm64", "7.2.3+deb13-arm64-16k")}
         self.assertEqual(found, {"stock": "7.2.3+deb13-arm64", "7.2": "7.2.3+deb13-arm64",
                                  "stock-16k": "7.2.4+deb13-arm64-16k",
                                  "7-16k": "7.2.4+deb13-arm64-16k",
