@@ -776,23 +776,31 @@ static void lost_packets_are_repaired(void **state)
 		}
 }
 
+/* A packet of the first HCA to a queue pair of the second one. */
+static struct packet *packet_to(const struct qp *qp, uint8_t opcode, uint32_t psn)
+{
+	struct packet *p = packet_alloc(rig.fabric);
+
+	p->opcode = BTH_RC | opcode;
+	ib_hdr(p)->slid = fabric_lid(rig.hca[0]);
+	ib_hdr(p)->dlid = fabric_lid(rig.hca[1]);
+	p->pkey = 0xffff;
+	p->dqpn = qp->obj.num;
+	p->psn = psn;
+	return p;
+}
+
 /*
  * A READ that arrives a second time, and late, is answered again. The requester does not wait for
  * this answer, so the answer does not count against max_dest_rd_atomic.
  */
 static void late_duplicate_of_a_read_takes_no_room(void **state)
 {
-	struct packet *p = packet_alloc(rig.fabric);
+	struct packet *p = packet_to(b, BTH_READ_REQ, a->next_send_psn);
 
 	(void)state;
 	a->max_rd_atomic = 1;
 	b->max_dest_rd_atomic = 1;
-	p->opcode = BTH_RC | BTH_READ_REQ;
-	ib_hdr(p)->slid = fabric_lid(rig.hca[0]);
-	ib_hdr(p)->dlid = fabric_lid(rig.hca[1]);
-	p->pkey = 0xffff;
-	p->dqpn = b->obj.num;
-	p->psn = a->next_send_psn;
 	p->va = buf_b;
 	p->rkey = key_b;
 	p->dma_len = 5000;
@@ -807,16 +815,11 @@ static void late_duplicate_of_a_read_takes_no_room(void **state)
 /* A queue pair at another port cannot reach a connection by guessing its number. */
 static void packet_from_another_lid_is_dropped(void **state)
 {
-	struct packet *p = packet_alloc(rig.fabric);
+	struct packet *p = packet_to(b, BTH_SEND_ONLY, b->next_rcv_psn);
 
 	(void)state;
 	rig_recv(1, b, buf_b, 64, key_b);
-	p->opcode = BTH_RC | BTH_SEND_ONLY;
-	ib_hdr(p)->slid = fabric_lid(rig.hca[0]) + 1;
-	ib_hdr(p)->dlid = fabric_lid(rig.hca[1]);
-	p->pkey = 0xffff;
-	p->dqpn = b->obj.num;
-	p->psn = b->next_rcv_psn;
+	ib_hdr(p)->slid++;
 	p->head.len = 16;
 	fabric_tx(rig.hca[0], p);
 	rig_settle();
@@ -827,7 +830,6 @@ static void packet_from_another_lid_is_dropped(void **state)
 /* Whatever the peer sends: a queue pair that cannot send yet waits for no acknowledgement. */
 static void acknowledgement_in_rtr_is_ignored(void **state)
 {
-	struct packet *p = packet_alloc(rig.fabric);
 	struct qp *c = rig_qp(1, QPT_RC, 40);
 
 	(void)state;
@@ -835,13 +837,7 @@ static void acknowledgement_in_rtr_is_ignored(void **state)
 	c->remote_qpn = a->obj.num;
 	rig_state(1, c, QPS_INIT);
 	rig_state(1, c, QPS_RTR);
-	p->opcode = BTH_RC | BTH_ACK;
-	ib_hdr(p)->slid = fabric_lid(rig.hca[0]);
-	ib_hdr(p)->dlid = fabric_lid(rig.hca[1]);
-	p->pkey = 0xffff;
-	p->dqpn = c->obj.num;
-	p->psn = c->next_send_psn;
-	fabric_tx(rig.hca[0], p);
+	fabric_tx(rig.hca[0], packet_to(c, BTH_ACK, c->next_send_psn));
 	rig_settle();
 	assert_int_equal(rig.hca[1]->count.packets_dropped, 0);
 	assert_int_equal(c->state, QPS_RTR);
@@ -850,17 +846,11 @@ static void acknowledgement_in_rtr_is_ignored(void **state)
 
 static void late_duplicate_of_an_atomic_takes_no_room(void **state)
 {
-	struct packet *p = packet_alloc(rig.fabric);
+	struct packet *p = packet_to(b, BTH_FETCH_ADD, a->next_send_psn);
 
 	(void)state;
 	a->max_rd_atomic = 1;
 	b->max_dest_rd_atomic = 1;
-	p->opcode = BTH_RC | BTH_FETCH_ADD;
-	ib_hdr(p)->slid = fabric_lid(rig.hca[0]);
-	ib_hdr(p)->dlid = fabric_lid(rig.hca[1]);
-	p->pkey = 0xffff;
-	p->dqpn = b->obj.num;
-	p->psn = a->next_send_psn;
 	p->va = buf_b;
 	p->rkey = key_b;
 	p->swap_add = 1;
@@ -875,14 +865,8 @@ static void late_duplicate_of_an_atomic_takes_no_room(void **state)
 /* A request to @b whose PSN is @behind PSNs before the expected PSN. */
 static struct packet *request(uint8_t opcode, uint32_t behind)
 {
-	struct packet *p = packet_alloc(rig.fabric);
+	struct packet *p = packet_to(b, opcode, (b->next_rcv_psn - behind) & PSN_MASK);
 
-	p->opcode = BTH_RC | opcode;
-	ib_hdr(p)->slid = fabric_lid(rig.hca[0]);
-	ib_hdr(p)->dlid = fabric_lid(rig.hca[1]);
-	p->pkey = 0xffff;
-	p->dqpn = b->obj.num;
-	p->psn = (b->next_rcv_psn - behind) & PSN_MASK;
 	p->va = buf_b;
 	p->rkey = key_b;
 	return p;
