@@ -633,22 +633,29 @@ static void free_key_counts_for_no_user(struct kunit *test)
 	mlx5_ib_fw_batch_free(commands);
 }
 
-/* Create a key over pinned memory. The DMA address of the memory is made up. */
+/* Pinned memory of @length bytes, in one piece. Its DMA address is made up. */
+static void pin(struct ib_umem *umem, struct scatterlist *sgl, size_t length)
+{
+	sg_init_table(sgl, 1);
+	sg_dma_address(sgl) = SZ_1M;
+	sg_dma_len(sgl) = length;
+	umem->length = length;
+	umem->sgt_append.sgt.sgl = sgl;
+	umem->sgt_append.sgt.nents = 1;
+	umem->sgt_append.sgt.orig_nents = 1;
+}
+
+/* Create a key over pinned memory. */
 static int create_pinned(struct pool_env *env, struct mlx5_ib_mkey *mkey)
 {
 	struct mlx5_ib_mkc_attr attr = {
 		.access = IB_ACCESS_LOCAL_WRITE, .pdn = 5, .length = 8 * PAGE_SIZE,
 		.page_shift = PAGE_SHIFT, .nmtts = 8,
 	};
-	struct ib_umem umem = { .length = attr.length };
+	struct ib_umem umem = {};
 	struct scatterlist sgl;
 
-	sg_init_table(&sgl, 1);
-	sg_dma_address(&sgl) = SZ_1M;
-	sg_dma_len(&sgl) = attr.length;
-	umem.sgt_append.sgt.sgl = &sgl;
-	umem.sgt_append.sgt.nents = 1;
-	umem.sgt_append.sgt.orig_nents = 1;
+	pin(&umem, &sgl, attr.length);
 	*mkey = (struct mlx5_ib_mkey){};
 	return mlx5_ib_mkey_create_mtts(env->dev, NULL, mkey, &umem, &attr);
 }
@@ -737,13 +744,7 @@ static void long_list_is_written_in_parts_if_memory_is_short(struct kunit *test)
 	u32 key;
 
 	attr.length = (u64)attr.nmtts * PAGE_SIZE;
-	umem.length = attr.length;
-	sg_init_table(&sgl, 1);
-	sg_dma_address(&sgl) = SZ_1M;
-	sg_dma_len(&sgl) = attr.length;
-	umem.sgt_append.sgt.sgl = &sgl;
-	umem.sgt_append.sgt.nents = 1;
-	umem.sgt_append.sgt.orig_nents = 1;
+	pin(&umem, &sgl, attr.length);
 	fail_alloc_init(test);
 	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_pool_create(env->dev, attr.nmtts, attr.access, &key),
 			0);

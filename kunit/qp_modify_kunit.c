@@ -491,8 +491,6 @@ static const struct attr_case {
 	  0 },
 	{ "a migration state too many", IB_QP_PATH_MIG_STATE,
 	  { .path_mig_state = IB_MIG_ARMED + 1 }, -EINVAL },
-	{ "the last SL", IB_QP_AV, { .ah_attr.sl = 15 }, 0 },
-	{ "an SL too many", IB_QP_AV, { .ah_attr.sl = 16 }, -EINVAL },
 	{ "nonsense that is not in the mask", 0,
 	  { .dest_qp_num = ~0, .timeout = 255, .port_num = 9, .path_mtu = 77, .retry_cnt = 255,
 	    .rnr_retry = 255, .min_rnr_timer = 255, .max_rd_atomic = 255,
