@@ -299,6 +299,11 @@ class Guest:
                         f"virtserialport,chardev={name},name=bluebell.{name},nr={number}"]
         return options
 
+    def nic_options(self, name, role, path, model, mac):
+        """QEMU's options for a NIC at a stream socket. Two bytes of its MAC tell what it is for."""
+        return ["-netdev", f"stream,id={name},{role},addr.type=unix,addr.path={path}", "-device",
+                f"{model},netdev={name},romfile=,mac=52:54:00:{mac}:{self.host:02x}"]
+
     def device_options(self):
         """QEMU's options for the HCAs, the IOMMU and the Ethernet."""
         args, options, disk = self.run.args, [], self.run.root.image
@@ -320,22 +325,15 @@ class Guest:
                         json.dumps(hca)]
         if args.hosts > 1:
             path = self.run.directory / "net"
-            options += [
-                "-netdev", f"stream,id=net,server=off,addr.type=unix,addr.path={path}", "-device",
-                f"virtio-net-pci,netdev=net,romfile=,mac=52:54:00:66:00:{self.host:02x}"]
+            options += self.nic_options("net", "server=off", path, "virtio-net-pci", "66:00")
         for number, model in enumerate(args.nic, 1):
             # The first guest's QEMU may not listen yet when the second one's connects.
             role = "server=on" if self.host == 1 else "server=off,reconnect-ms=100"
             path = self.run.directory / f"nic{number}"
-            options += [
-                "-netdev", f"stream,id=nic{number},{role},addr.type=unix,addr.path={path}",
-                "-device", f"{model},netdev=nic{number},romfile=,"
-                f"mac=52:54:00:67:{number:02x}:{self.host:02x}"]
+            options += self.nic_options(f"nic{number}", role, path, model, f"67:{number:02x}")
         if args.peer_nic and self.host == args.hosts:
             path = self.run.directory / "peer"
-            options += [
-                "-netdev", f"stream,id=peer,server=off,addr.type=unix,addr.path={path}", "-device",
-                f"{args.peer_nic},netdev=peer,romfile=,mac=52:54:00:68:00:{self.host:02x}"]
+            options += self.nic_options("peer", "server=off", path, args.peer_nic, "68:00")
         return options
 
     def qemu_command(self, initramfs):
