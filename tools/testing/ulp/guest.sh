@@ -119,13 +119,15 @@ first_gid_index() {
 		gid_index v2 "${mapped%%$'\n'*}"
 }
 
-# pingpong_here PROGRAM ARGUMENT...: become a pingpong for five minutes at most, which on an Ethernet
+pingpong_seconds=300	# after which a pingpong is ended
+
+# pingpong_here PROGRAM ARGUMENT...: become a pingpong for this time at most, which on an Ethernet
 # port is told the address.
 pingpong_here() {
 	if on_ethernet; then
 		set -- "$@" -g "$(first_gid_index)"
 	fi
-	exec timeout 300 "$@"
+	exec timeout "$pingpong_seconds" "$@"
 }
 
 # ---- either kind of port -------------------------------------------------------------------------
