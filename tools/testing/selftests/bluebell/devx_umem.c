@@ -422,7 +422,7 @@ TEST_F(queues, uar_stays_while_a_queue_uses_it)
 	EXPECT_EQ(uars - 1, hca_census_count("uar"));
 	/* A queue that firmware refuses to create keeps no UAR. */
 	ASSERT_EQ(0, uv_alloc_uar(fd, MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC, &self->q.uar));
-	ASSERT_EQ(0, hca_inject_cmd(1, "LIM_ERR"));
+	ASSERT_EQ(0, hca_do("inject op CREATE_CQ LIM_ERR 1"));
 	EXPECT_GT(0, devx_create_cq(fd, &self->q));
 	EXPECT_EQ(1, hca_inject_clear());
 	EXPECT_EQ(0, uv_free_uar(fd, self->q.uar.handle));

@@ -397,7 +397,7 @@ TEST_F(dm, refused_dealloc_is_retried)
 		SKIP(return, NO_HCA_CTL);
 	dm = alloc_dm(&self->r, 5000, 0);
 	ASSERT_NE(NULL, dm);
-	ASSERT_EQ(0, hca_inject_cmd(1, "INT_ERR"));
+	ASSERT_EQ(0, hca_do("inject op DEALLOC_MEMIC INT_ERR 1"));
 	EXPECT_EQ(0, ibv_free_dm(dm));
 	usleep(400000);
 	EXPECT_EQ(1, hca_census_count("memic"));

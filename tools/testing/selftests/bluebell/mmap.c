@@ -356,7 +356,7 @@ TEST_F(map, alloc_wc_refused_by_firmware_can_be_repeated)
 		SKIP(return, NO_BLUEFLAME);
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
-	ASSERT_EQ(0, hca_inject_cmd(1, "LIM_ERR"));
+	ASSERT_EQ(0, hca_do("inject op ALLOC_UAR LIM_ERR 1"));
 	EXPECT_GT(0, map_and_unmap_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES));
 	EXPECT_EQ(1, hca_inject_clear());
 	EXPECT_EQ(0, map_and_unmap_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES));

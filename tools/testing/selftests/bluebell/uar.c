@@ -711,7 +711,7 @@ TEST_F(on_uar, refused_cq_does_not_keep_the_uar)
 {
 	uint32_t cq;
 
-	ASSERT_EQ(0, hca_inject_cmd(1, "LIM_ERR"));
+	ASSERT_EQ(0, hca_do("inject op CREATE_CQ LIM_ERR 1"));
 	EXPECT_GT(0, create_cq_on(self->uv.fd, &self->drv, self->uar.page_id, variant->attr, &cq));
 	EXPECT_EQ(1, hca_inject_clear());
 	/* A CQ whose buffer is not mapped keeps no reference either. */
@@ -733,7 +733,7 @@ TEST_F(on_uar, freed_uar_stays_until_its_qp_is_destroyed)
 	req.drv.db_addr = (uintptr_t)self->mem.dbr;
 	req.drv.flags = MLX5_QP_FLAG_UAR_PAGE_INDEX;
 	req.drv.bfreg_index = self->uar.page_id;
-	ASSERT_EQ(0, hca_inject_cmd(1, "LIM_ERR"));
+	ASSERT_EQ(0, hca_do("inject op CREATE_QP LIM_ERR 1"));
 	EXPECT_GT(0, uv_create_qp_raw(self->uv.fd, &req, &qp));
 	EXPECT_EQ(1, hca_inject_clear());
 	ASSERT_EQ(0, uv_create_qp_raw(self->uv.fd, &req, &qp));

@@ -363,7 +363,7 @@ TEST_F(report, queue_that_firmware_keeps_stays_in_it)
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
 	ASSERT_EQ(0, uv_create_qp(self->uv.fd, self->pd, self->cq.handle, IBV_QPT_RC, &qp));
-	ASSERT_EQ(0, hca_inject_cmd(1, "LIM_ERR"));
+	ASSERT_EQ(0, hca_do("inject op DESTROY_QP LIM_ERR 1"));
 	EXPECT_GT(0, uv_destroy_qp_handle(self->uv.fd, qp.handle));
 	EXPECT_EQ(1, hca_inject_clear());
 	ASK(self->uv.fd, self->r);
@@ -901,7 +901,7 @@ TEST_F(report, events_tell_who_has_which_uar)
 	ASSERT_EQ(0, trace_start());
 	if (hca_ctl_present()) {
 		/* A UAR that firmware refuses is nobody's. */
-		ASSERT_EQ(0, hca_inject_cmd(1, "INT_ERR"));
+		ASSERT_EQ(0, hca_do("inject op ALLOC_UAR INT_ERR 1"));
 		EXPECT_GT(0, uv_alloc_uar(fd, MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC, &uar));
 		EXPECT_EQ(1, hca_inject_clear());
 		EXPECT_EQ(NULL, trace_last(" uar_alloc: "));
