@@ -69,10 +69,13 @@ class Running(unittest.TestCase):
     def run_suites(self, jobs, *alone):
         """Run a suite for each of @alone. Returns for each, in the order of their starts, the
         greatest number of suites that ran beside it."""
-        lock, now, most = threading.Lock(), [], {}
+        lock, now, most, ended = threading.Lock(), [], {}, []
 
         def run_suite(suite, _terminal, _verbose):
             with lock:
+                if jobs == 1:
+                    # What an interrupted run leaves behind has the results of the suites before.
+                    self.assertEqual(ended, [str(n) for n in range(int(suite.name))])
                 now.append(suite.name)
                 for name in now:
                     most[name] = max(most.get(name, 0), len(now) - 1)
@@ -85,7 +88,9 @@ class Running(unittest.TestCase):
                   for number, value in enumerate(alone)]
         with mock.patch.object(CHECK, "run_suite", run_suite), \
                 contextlib.redirect_stdout(io.StringIO()):
-            done = [suite.name for suite, _ in CHECK.run_suites(suites, jobs, False)]
+            done = [suite.name for suite, _ in
+                    CHECK.run_suites(suites, jobs, False,
+                                     lambda suite, _: ended.append(suite.name))]
         self.assertEqual(sorted(done), sorted(most))
         return list(most.values())
 
