@@ -115,7 +115,7 @@ static void cq_notify(struct cq *cq, bool solicited)
 		cq_fire(cq);
 		return;
 	}
-	if (cq->held == 1 && cq->timer)
+	if (cq->timer && (cq->held == 1 || cq->from_cqe))
 		event_add(cq->timer, &tv);
 }
 

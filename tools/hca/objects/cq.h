@@ -97,6 +97,7 @@ struct cq {
 
 	/* Moderation: the event waits for max_count CQEs or for the period. */
 	uint16_t period_us, max_count;
+	bool from_cqe;		/* cqc.cq_period_mode: each CQE starts the period again */
 	unsigned int held;	/* CQEs for which moderation has delayed the event */
 	struct event *timer;
 

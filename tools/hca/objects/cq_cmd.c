@@ -23,7 +23,10 @@ _Static_assert(IFC_OFF(create_cq_in, pas) == IFC_OFF(modify_cq_in, pas) &&
 	       IFC_OFF(create_cq_in, cq_umem_valid) == IFC_OFF(modify_cq_in, cq_umem_valid),
 	       "memory of a CQ");
 
-enum { MODIFY_PERIOD = 1, MODIFY_COUNT = 2, MODIFY_OI = 4, MODIFY_EQN = 8 };
+enum {
+	MODIFY_PERIOD = 1, MODIFY_COUNT = 2, MODIFY_OI = 4, MODIFY_EQN = 8, MODIFY_PERIOD_MODE = 16,
+	MODIFY_ALL = MODIFY_PERIOD | MODIFY_COUNT | MODIFY_OI | MODIFY_EQN | MODIFY_PERIOD_MODE,
+};
 enum { RESIZE_SIZE = 1, RESIZE_PG_OFFSET = 2, RESIZE_PG_SIZE = 4, RESIZE_UMEM = 8 };
 #define RESIZE_ALL	((uint32_t)(RESIZE_SIZE | RESIZE_PG_OFFSET | RESIZE_PG_SIZE | RESIZE_UMEM))
 
@@ -45,6 +48,19 @@ static unsigned int cq_cqe_bytes(const uint8_t *c)
 	return IFC_GET(cqc, c, cqe_sz) == CQE_STRIDE_64 ? 64 : 128;
 }
 
+/* Whether a CQ can have the mode of the period that context c asks for. */
+static bool cq_period_mode_ok(struct hca *hca, const uint8_t *c)
+{
+	switch (IFC_GET(cqc, c, cq_period_mode)) {
+	case MLX5_CQ_PERIOD_MODE_START_FROM_EQE:
+		return true;
+	case MLX5_CQ_PERIOD_MODE_START_FROM_CQE:
+		return hca_cap_gen(hca, cq_period_start_from_cqe);
+	default:
+		return false;
+	}
+}
+
 static uint8_t cq_check_ctx(struct hca *hca, struct cmd *cmd, const uint8_t *c)
 {
 	const char *rsvd = ifc_first_set(c, cqc_reserved, ARRAY_SIZE(cqc_reserved));
@@ -62,8 +78,7 @@ static uint8_t cq_check_ctx(struct hca *hca, struct cmd *cmd, const uint8_t *c)
 	if (IFC_GET(cqc, c, cqe_comp_en) && !hca_cap_gen(hca, cqe_compression))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_CQ_COMPRESSION_NOT_OFFERED,
 				"CQE compression is not supported (cqe_compression)");
-	if (IFC_GET(cqc, c, cq_period_mode) > MLX5_CQ_PERIOD_MODE_START_FROM_CQE ||
-	    (IFC_GET(cqc, c, cq_period_mode) && !hca_cap_gen(hca, cq_period_start_from_cqe)))
+	if (!cq_period_mode_ok(hca, c))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_CQ_PERIOD_MODE,
 				"cq_period_mode %u is not supported",
 				IFC_GET(cqc, c, cq_period_mode));
@@ -107,6 +122,7 @@ static void cq_take_ctx(struct cq *cq, const uint8_t *c)
 	cq->sol_breaks_mod = IFC_GET(cqc, c, scqe_break_moderation_en);
 	cq->period_us = IFC_GET(cqc, c, cq_period);
 	cq->max_count = IFC_GET(cqc, c, cq_max_count);
+	cq->from_cqe = IFC_GET(cqc, c, cq_period_mode) == MLX5_CQ_PERIOD_MODE_START_FROM_CQE;
 	cq->status = CQ_STATUS_OK;
 }
 
@@ -174,12 +190,17 @@ static uint8_t cq_modify_fields(struct hca *hca, struct cmd *cmd, struct cq *cq,
 	struct obj *eq = NULL, *old;
 	uint8_t st;
 
-	if (select & ~(uint32_t)(MODIFY_PERIOD | MODIFY_COUNT | MODIFY_OI | MODIFY_EQN))
+	if (select & ~(uint32_t)MODIFY_ALL)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_CQ_FIELD_SELECT,
 				"unknown bits in modify_field_select 0x%x", select);
 	if ((select & (MODIFY_PERIOD | MODIFY_COUNT)) && !hca_cap_gen(hca, cq_moderation))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_CQ_MODERATION_NOT_OFFERED,
 				"moderation is not supported (cq_moderation)");
+	if ((select & MODIFY_PERIOD_MODE) &&
+	    !(hca_cap_gen(hca, cq_period_mode_modify) && cq_period_mode_ok(hca, c)))
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_CQ_PERIOD_MODE,
+				"changing the mode of the period to %u is not supported",
+				IFC_GET(cqc, c, cq_period_mode));
 	if ((select & MODIFY_EQN) && !hca_cap_gen(hca, cq_eq_remap))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_CQ_REMAP_NOT_OFFERED,
 				"moving a CQ to another EQ is not supported (cq_eq_remap)");
@@ -201,6 +222,9 @@ static uint8_t cq_modify_fields(struct hca *hca, struct cmd *cmd, struct cq *cq,
 		cq->period_us = IFC_GET(cqc, c, cq_period);
 	if (select & MODIFY_COUNT)
 		cq->max_count = IFC_GET(cqc, c, cq_max_count);
+	if (select & MODIFY_PERIOD_MODE)
+		cq->from_cqe = IFC_GET(cqc, c, cq_period_mode) ==
+			       MLX5_CQ_PERIOD_MODE_START_FROM_CQE;
 	if (select & MODIFY_OI)
 		cq->overrun_ok = IFC_GET(cqc, c, oi);
 	/* Raise the event that moderation delayed under the old settings. */
@@ -301,6 +325,8 @@ static uint8_t query_cq(struct hca *hca, struct cmd *cmd)
 	IFC_SET(cqc, c, oi, cq->overrun_ok);
 	IFC_SET(cqc, c, cq_period, cq->period_us);
 	IFC_SET(cqc, c, cq_max_count, cq->max_count);
+	IFC_SET(cqc, c, cq_period_mode, cq->from_cqe ? MLX5_CQ_PERIOD_MODE_START_FROM_CQE :
+		MLX5_CQ_PERIOD_MODE_START_FROM_EQE);
 	IFC_SET(cqc, c, producer_counter, cq->pi);
 	IFC_SET(cqc, c, consumer_counter, cq->ci);
 	IFC_SET(cqc, c, last_notified_index, cq->notified);

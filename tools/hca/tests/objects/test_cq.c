@@ -462,6 +462,31 @@ static void test_completions_do_not_prolong_the_period(void **state)
 	assert_true(evutil_timercmp(&first, &now, ==));
 }
 
+/* With cq_period_mode 1 the period begins again with each completion. */
+static void test_period_from_cqe_starts_again_with_each_completion(void **state)
+{
+	struct timeval first, now;
+	uint8_t c[CQC_BYTES] = {}, *gen = rig.hca->cap[CAP_GENERAL];
+
+	(void)state;
+	IFC_SET(cmd_hca_cap, gen, cq_period_start_from_cqe, 1);
+	IFC_SET(cmd_hca_cap, gen, cq_period_mode_modify, 1);
+	assert_int_equal(moderate(4000, 3), ST_OK);
+	IFC_SET(cqc, c, cq_period_mode, 1);
+	assert_int_equal(modify(0, 1 << 4, c, 0), ST_OK);
+	arm(0, false, 0);
+	put(0, false);
+	assert_true(event_pending(cq_find(rig.hca, cqn)->timer, EV_TIMEOUT, &first));
+	usleep(20000);	/* longer than a tick of the clock of timers */
+	put(1, false);
+	assert_true(event_pending(cq_find(rig.hca, cqn)->timer, EV_TIMEOUT, &now));
+	assert_true(evutil_timercmp(&first, &now, <));
+	assert_int_equal(rig.nev, 0);
+	/* The count ends the moderation as in the other mode. */
+	put(2, false);
+	assert_int_equal(rig.nev, 1);
+}
+
 static void test_end_of_moderation_raises_delayed_event(void **state)
 {
 	(void)state;
@@ -524,7 +549,7 @@ static void test_moderation_needs_a_capability(void **state)
 	(void)state;
 	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], cq_moderation, 0);
 	assert_refused(moderate(1000, 3), ST_BAD_PARAM, WHY_CQ_MODERATION_NOT_OFFERED);
-	assert_refused(modify(0, 1 << 4, c, 0), ST_BAD_PARAM, WHY_CQ_FIELD_SELECT);
+	assert_refused(modify(0, 1 << 5, c, 0), ST_BAD_PARAM, WHY_CQ_FIELD_SELECT);
 }
 
 static void new_size(uint8_t *c, unsigned int log)
@@ -775,6 +800,26 @@ static void test_period_mode_needs_a_capability(void **state)
 	}
 }
 
+static void test_modifying_the_period_mode_needs_a_capability(void **state)
+{
+	uint8_t c[CQC_BYTES] = {}, *gen = rig.hca->cap[CAP_GENERAL];
+	struct cq *cq = cq_find(rig.hca, cqn);
+
+	(void)state;
+	assert_refused(modify(0, 1 << 4, c, 0), ST_BAD_PARAM, WHY_CQ_PERIOD_MODE);
+	IFC_SET(cmd_hca_cap, gen, cq_period_mode_modify, 1);
+	assert_int_equal(modify(0, 1 << 4, c, 0), ST_OK);
+	IFC_SET(cqc, c, cq_period_mode, 1);
+	assert_refused(modify(0, 1 << 4, c, 0), ST_BAD_PARAM, WHY_CQ_PERIOD_MODE);
+	assert_false(cq->from_cqe);
+	IFC_SET(cmd_hca_cap, gen, cq_period_start_from_cqe, 1);
+	assert_int_equal(modify(0, 1 << 4, c, 0), ST_OK);
+	assert_true(cq->from_cqe);
+	IFC_SET(cqc, c, cq_period_mode, 2);
+	assert_refused(modify(0, 1 << 4, c, 0), ST_BAD_PARAM, WHY_CQ_PERIOD_MODE);
+	assert_true(cq->from_cqe);
+}
+
 static void test_create_refuses_invalid_contexts(void **state)
 {
 	const struct create good = { .uar = uar, .eqn = eqn, .dbr = DBR, .pa = BUF2, .log = 6,
@@ -1015,6 +1060,7 @@ int main(void)
 		T(test_invalid_doorbells_are_dropped), T(test_overrun),
 		T(test_consumer_index_makes_room), T(test_indices_wrap_at_24_bits),
 		T(test_moderation_by_count), T(test_moderation_by_time),
+		T(test_period_from_cqe_starts_again_with_each_completion),
 		T(test_completions_do_not_prolong_the_period),
 		T(test_end_of_moderation_raises_delayed_event),
 		T(test_solicited_completion_can_end_moderation), T(test_cq_moves_to_another_eq),
@@ -1025,6 +1071,7 @@ int main(void)
 		T(test_destroy_drops_delayed_completions), T(test_delayed_completions_are_limited),
 		T(test_collapsed_cq), T(test_overrun_can_be_ignored),
 		T(test_period_mode_needs_a_capability),
+		T(test_modifying_the_period_mode_needs_a_capability),
 		T(test_create_refuses_invalid_contexts), T(test_numbers_can_be_used_up),
 		T(test_each_reserved_field_is_refused),
 		T(test_query), T(test_query_shows_events_and_settings),
