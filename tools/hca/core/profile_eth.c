@@ -114,7 +114,7 @@ static const char *const lacks[] = {
 	"vport_group_manager", "eswitch_manager", "eth_virt", "ib_virt", "lag_master",
 	"tis_tir_td_order", "silent_mode_query", "silent_mode_set", "striding_rq", "shampo",
 	"cqe_compression", "mini_cqe_resp_stride_index", "ts_cqe_to_dest_cqn", "hairpin", "tls_tx",
-	"tls_rx", "rq_delay_drop", "ets", "dcbx", "cq_period_mode_modify",
+	"tls_rx", "rq_delay_drop", "ets", "dcbx",
 };
 
 /**

@@ -91,7 +91,7 @@ settings_are_shown() {
 
 # shows OPTION PATTERN: whether a line that ethtool OPTION prints matches, with its blanks as one.
 shows() {
-	ethtool "$1" "$(nic)" | tr -s '[:blank:]' ' ' | tee >(cat >&2) | grep -qE "$2"
+	ethtool "$1" "$(nic)" | tr -s '[:blank:]' ' ' | tee >(cat >&2) | grep -E "$2" >/dev/null
 }
 
 # How many queues the netdev has now; with the argument max, how many it can have.

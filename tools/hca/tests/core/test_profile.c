@@ -710,7 +710,7 @@ static void shipped_profiles_are_accepted(void **state)
 		"no-ksm", "old-entities", "mapped-memory", "packed-operations", "busy-uars",
 		"opensm", "slow-retries", "group-manager", "vf", "no-klm-umr", "eth-default",
 		"eth-small", "eth-inline", "eth-inline-l4", "eth-device-vlan", "eth-l4type",
-		"eth-small", "roce", "roce-v2-only", "roce-off", "src-port-by-device",
+		"eth-moderation", "roce", "roce-v2-only", "roce-off", "src-port-by-device",
 		"roce-slow-retries", "roce-mapped-memory",
 		"connectx-4lx", "connectx-5", "connectx-6", "connectx-6dx", "connectx-7",
 		"connectx-4lx-eth", "connectx-5-eth", "connectx-6dx-eth",
