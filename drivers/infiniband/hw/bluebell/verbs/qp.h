@@ -81,6 +81,8 @@ struct mlx5_ib_qp_ops {
  * @rsc: the QP at the device, and its entry in the table in which the QP of an event is looked up
  *	by number. @rsc.ops is NULL for a queue pair that is not plain (mlx5_ib_qp_is_plain())
  * @sends_as_qp1: the queue pair is a sender of QP1, see gsi.c. Constant
+ * @tirn: number of the TIR through which a queue pair for raw packets receives; otherwise 0.
+ *	Constant
  * @mem: memory of the work queues, doorbell record, and UAR object of a user, released after the
  *	queues are destroyed. For the target of an XRC connection @mem.share alone, which counts the
  *	target against the limit of a user
@@ -108,6 +110,7 @@ struct mlx5_ib_qp {
 	u16 counts_in;
 	struct mlx5_ib_rsc rsc;
 	bool sends_as_qp1;
+	u32 tirn;
 	struct mlx5_ib_queue_mem mem;
 	struct mlx5_ib_bell bell;
 	int bfregn;
@@ -153,6 +156,7 @@ extern const struct mlx5_ib_rsc_ops mlx5_ib_plain_qp_rsc_ops;
 int mlx5_ib_qp_create(struct mlx5_ib_qp *qp, const struct mlx5_ib_qp_ops *ops,
 		      struct ib_qp_init_attr *init, struct ib_udata *udata);
 int mlx5_ib_check_qp(const struct mlx5_ib_qp *qp);
+u32 mlx5_ib_qp_tirn(struct mlx5_ib_qp *qp);
 void mlx5_ib_plain_qp_event(struct mlx5_ib_rsc *rsc, enum ib_event_type type);
 void mlx5_ib_plain_qp_fill_qpc(struct mlx5_ib_qp *qp, const struct ib_qp_init_attr *init,
 			       u8 cqe_version);

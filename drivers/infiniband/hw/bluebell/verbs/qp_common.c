@@ -54,6 +54,20 @@ int mlx5_ib_check_qp(const struct mlx5_ib_qp *qp)
 }
 
 /**
+ * mlx5_ib_qp_tirn - find where a flow rule has to send the packets of a queue pair
+ * @qp: the queue pair
+ *
+ * Any context.
+ *
+ * Return: number of the queue pair's TIR; 0 for a queue pair without a TIR, to which no flow rule
+ * can send packets.
+ */
+u32 mlx5_ib_qp_tirn(struct mlx5_ib_qp *qp)
+{
+	return qp->tirn;
+}
+
+/**
  * mlx5_ib_plain_qp_event - deliver an event of a plain queue pair
  * @rsc: the QP
  * @type: the event
