@@ -462,6 +462,25 @@ void mock_set_ethernet(struct mlx5_ib_caps *caps)
 }
 
 /**
+ * mock_set_raw_packets - give a device an Ethernet port with queues for raw packets
+ * @caps: struct mlx5_ib_caps of a mock
+ */
+void mock_set_raw_packets(struct mlx5_ib_caps *caps)
+{
+	MOCK_SET_CAP(caps, port_type, MLX5_CAP_PORT_TYPE_ETH);
+	MOCK_SET_CAP(caps, eth_net_offloads, 1);
+	MOCK_SET_CAP(caps, nic_flow_table, 1);
+	MOCK_SET_CAP(caps, log_max_transport_domain, 10);
+	MOCK_SET_CAP(caps, log_max_sq, 10);
+	MOCK_SET_CAP(caps, log_max_rq, 10);
+	MOCK_SET_CAP(caps, log_max_tis, 10);
+	MOCK_SET_CAP(caps, log_max_tir, 10);
+	MOCK_SET_CAP(caps, log_max_rqt, 10);
+	MOCK_SET_CAP(caps, log_max_rqt_size, 4);
+	MOCK_SET_CAP(caps, log_max_wq_sz, 12);
+}
+
+/**
  * mock_set_kernel_queues - give a device the limits and the doorbell register that queues of kernel
  * consumers need
  * @mock: device

@@ -128,6 +128,7 @@ struct mlx5_ib_caps *mock_caps(struct kunit *test);
 struct mock *mock_create(struct kunit *test);
 void mock_set_issi(struct mock *mock, u16 issi);
 void mock_set_ethernet(struct mlx5_ib_caps *caps);
+void mock_set_raw_packets(struct mlx5_ib_caps *caps);
 void mock_set_kernel_queues(struct mock *mock);
 int mock_init_umr(struct mlx5_ib_dev *dev);
 void mock_open(struct mock *mock);
