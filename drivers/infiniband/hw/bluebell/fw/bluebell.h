@@ -301,6 +301,10 @@ struct mlx5_bfreg_info {
  * @db_pages: pinned pages with doorbell records, by user page number and address space
  * @db_lock: guards @db_pages and the pages in it. Held while a page is pinned, so that two tasks do
  *	not pin the same page
+ * @tdn: number of the transport domain; valid if @has_tdn
+ * @has_tdn: the context has a transport domain, from its first queue for raw packets on
+ * @tdn_lock: guards @tdn and @has_tdn; held while the domain is allocated, so that two tasks do not
+ *	both allocate one
  * @cqe_version: version of the CQE format that the library reads
  * @advice: asynchronous ibv_advise_mr() calls; NULL before the first one
  * @orphans: struct orphan (see orphan.c) for each object of the context that firmware has refused
@@ -326,6 +330,9 @@ struct mlx5_ib_ucontext {
 	struct mlx5_bfreg_info bfregi;
 	struct rb_root db_pages;
 	struct mutex db_lock;	/* guards db_pages */
+	u32 tdn;
+	bool has_tdn;
+	struct mutex tdn_lock;	/* guards tdn, has_tdn */
 	u8 cqe_version;
 	struct mlx5_ib_advice_queue *advice;
 	struct list_head orphans;

@@ -28,6 +28,7 @@ static const struct {
 	{ MLX5_CMD_OP_ALLOC_UAR, MLX5_CMD_OP_DEALLOC_UAR },
 	{ MLX5_CMD_OP_ALLOC_XRCD, MLX5_CMD_OP_DEALLOC_XRCD },
 	{ MLX5_CMD_OP_ALLOC_Q_COUNTER, MLX5_CMD_OP_DEALLOC_Q_COUNTER },
+	{ MLX5_CMD_OP_ALLOC_TRANSPORT_DOMAIN, MLX5_CMD_OP_DEALLOC_TRANSPORT_DOMAIN },
 	{ MLX5_CMD_OP_CREATE_UCTX, MLX5_CMD_OP_DESTROY_UCTX },
 	{ MLX5_CMD_OP_CREATE_UMEM, MLX5_CMD_OP_DESTROY_UMEM },
 	{ MLX5_CMD_OP_CREATE_MKEY, MLX5_CMD_OP_DESTROY_MKEY },
@@ -39,6 +40,7 @@ static const struct {
 	{ MLX5_CMD_OP_CREATE_RQ, MLX5_CMD_OP_DESTROY_RQ },
 	{ MLX5_CMD_OP_CREATE_TIS, MLX5_CMD_OP_DESTROY_TIS },
 	{ MLX5_CMD_OP_CREATE_TIR, MLX5_CMD_OP_DESTROY_TIR },
+	{ MLX5_CMD_OP_CREATE_RQT, MLX5_CMD_OP_DESTROY_RQT },
 	{ MLX5_CMD_OP_CREATE_DCT, MLX5_CMD_OP_DESTROY_DCT },
 };
 
@@ -519,6 +521,38 @@ int mlx5_ib_fw_modify_qp(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 qpn, 
 	if (!err && has_ece)
 		*granted = MLX5_GET(rst2init_qp_out, out, ece);
 	return err;
+}
+
+/* MODIFY_SQ has the layout of MODIFY_RQ, and the contexts are of the same length. */
+static_assert(MLX5_BYTE_OFF(modify_rq_in, ctx) == MLX5_BYTE_OFF(modify_sq_in, ctx));
+static_assert(MLX5_ST_SZ_BYTES(modify_rq_in) == MLX5_ST_SZ_BYTES(modify_sq_in));
+
+/**
+ * mlx5_ib_fw_modify_wq - MODIFY_RQ or MODIFY_SQ: change a queue for raw packets
+ * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
+ * @opcode: MLX5_CMD_OP_MODIFY_RQ or MLX5_CMD_OP_MODIFY_SQ
+ * @num: number of the queue
+ * @cur: state before the change, MLX5_RQC_STATE_* or MLX5_SQC_STATE_*
+ * @bitmask: which fields of @context firmware has to read, besides the state
+ * @context: struct mlx5_ifc_rqc_bits or struct mlx5_ifc_sqc_bits, with the state after the change
+ *
+ * May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_ib_fw_modify_wq(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 num, u8 cur, u64 bitmask,
+			 const void *context)
+{
+	u32 out[MLX5_ST_SZ_DW(modify_rq_out)] = {};
+	u32 in[MLX5_ST_SZ_DW(modify_rq_in)] = {};
+
+	MLX5_SET(modify_rq_in, in, opcode, opcode);
+	MLX5_SET(modify_rq_in, in, rqn, num);
+	MLX5_SET(modify_rq_in, in, rq_state, cur);
+	MLX5_SET64(modify_rq_in, in, modify_bitmask, bitmask);
+	memcpy(MLX5_ADDR_OF(modify_rq_in, in, ctx), context, MLX5_ST_SZ_BYTES(rqc));
+	return mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
 }
 
 /**

@@ -25,6 +25,10 @@ static_assert(MLX5_BYTE_OFF(modify_cq_in, pas) == MLX5_ST_SZ_BYTES(modify_cq_in)
 static_assert(MLX5_BYTE_OFF(create_qp_in, pas) == MLX5_ST_SZ_BYTES(create_qp_in));
 static_assert(MLX5_BYTE_OFF(create_rmp_in, ctx.wq.pas) == MLX5_ST_SZ_BYTES(create_rmp_in));
 static_assert(MLX5_BYTE_OFF(create_xrc_srq_in, pas) == MLX5_ST_SZ_BYTES(create_xrc_srq_in));
+static_assert(MLX5_BYTE_OFF(create_rq_in, ctx.wq.pas) == MLX5_ST_SZ_BYTES(create_rq_in));
+/* The memory of an SQ is described where that of an RQ is. */
+static_assert(MLX5_BYTE_OFF(create_rq_in, ctx.wq) == MLX5_BYTE_OFF(create_sq_in, ctx.wq));
+static_assert(MLX5_ST_SZ_BYTES(create_rq_in) == MLX5_ST_SZ_BYTES(create_sq_in));
 
 /* Number of entries of the translation list of a buffer. */
 static u32 buf_num_pages(const struct mlx5_ib_buf *buf)
@@ -212,5 +216,42 @@ int mlx5_ib_create_srq_cmd(struct mlx5_ib_dev *dev, u16 uid, enum ib_srq_type ty
 		mlx5_ib_fill_rmpc(MLX5_ADDR_OF(create_rmp_in, in, ctx), attr);
 	}
 	return queue_created(dev, "an SRQ", mem,
+			     mlx5_ib_fw_create_object(dev, uid, opcode, in, inlen, num));
+}
+
+/**
+ * mlx5_ib_create_wq_cmd - create a queue for raw packets at the device
+ * @dev: device
+ * @uid: user id that the command is sent for
+ * @opcode: MLX5_CMD_OP_CREATE_RQ or MLX5_CMD_OP_CREATE_SQ
+ * @mem: memory of the queue
+ * @context: context of the queue, struct mlx5_ifc_rqc_bits or struct mlx5_ifc_sqc_bits, without its
+ *	memory, which is filled in here
+ * @num: gets the number of the queue
+ *
+ * Sends CREATE_RQ (struct mlx5_ifc_create_rq_in_bits) or CREATE_SQ (struct
+ * mlx5_ifc_create_sq_in_bits). May sleep.
+ *
+ * Return: 0; -ENOMEM; -ETIMEDOUT if firmware does not answer, and then an orphan takes over the
+ * memory, and @mem is zeroed; or the errno of a firmware refusal.
+ */
+int mlx5_ib_create_wq_cmd(struct mlx5_ib_dev *dev, u16 uid, u16 opcode,
+			  struct mlx5_ib_queue_mem *mem, const void *context, u32 *num)
+{
+	void *rqc, *wq;
+	int inlen;
+
+	void *in __free(kvfree) = mlx5_ib_buf_alloc_cmd(&mem->buf,
+							MLX5_ST_SZ_BYTES(create_rq_in), &inlen);
+
+	if (!in)
+		return -ENOMEM;
+	rqc = MLX5_ADDR_OF(create_rq_in, in, ctx);
+	memcpy(rqc, context, MLX5_ST_SZ_BYTES(rqc));
+	wq = MLX5_ADDR_OF(rqc, rqc, wq);
+	MLX5_SET(wq, wq, log_wq_pg_sz, mem->buf.geo.page_shift - MLX5_ADAPTER_PAGE_SHIFT);
+	MLX5_SET(wq, wq, page_offset, mem->buf.geo.page_offset);
+	MLX5_SET64(wq, wq, dbr_addr, mem->db.dma);
+	return queue_created(dev, opcode == MLX5_CMD_OP_CREATE_RQ ? "an RQ" : "an SQ", mem,
 			     mlx5_ib_fw_create_object(dev, uid, opcode, in, inlen, num));
 }

@@ -23,5 +23,7 @@ int mlx5_ib_create_qp_cmd(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_ib_queue
 			  void *qpc, u32 *qpn, u32 *ece);
 int mlx5_ib_create_srq_cmd(struct mlx5_ib_dev *dev, u16 uid, enum ib_srq_type type,
 			   struct mlx5_ib_queue_mem *mem, struct mlx5_ib_srqc_attr *attr, u32 *num);
+int mlx5_ib_create_wq_cmd(struct mlx5_ib_dev *dev, u16 uid, u16 opcode,
+			  struct mlx5_ib_queue_mem *mem, const void *context, u32 *num);
 
 #endif /* BLUEBELL_QUEUE_CMD_H */

@@ -32,11 +32,11 @@
  * @MLX5_IB_SHARE_TD: transport domains
  * @MLX5_IB_SHARE_Q_COUNTER: sets of Q counters
  * @MLX5_IB_SHARE_UMEM: umems of DEVX
- * @MLX5_IB_SHARE_RQ: receive queues of DEVX
- * @MLX5_IB_SHARE_SQ: send queues of DEVX
- * @MLX5_IB_SHARE_TIR: transport interface receives of DEVX
- * @MLX5_IB_SHARE_TIS: transport interface sends of DEVX
- * @MLX5_IB_SHARE_RQT: tables of receive queues of DEVX
+ * @MLX5_IB_SHARE_RQ: receive queues for raw packets
+ * @MLX5_IB_SHARE_SQ: send queues for raw packets
+ * @MLX5_IB_SHARE_TIR: transport interface receives
+ * @MLX5_IB_SHARE_TIS: transport interface sends
+ * @MLX5_IB_SHARE_RQT: tables of receive queues
  * @MLX5_IB_SHARE_XRQ: XRQs of DEVX
  * @MLX5_IB_SHARE_FLOW_COUNTER: flow counters of DEVX; each counter of a bulk counts
  * @MLX5_IB_SHARE_DEK: data encryption keys of DEVX; each key of a range counts

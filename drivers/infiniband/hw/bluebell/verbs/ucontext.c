@@ -20,6 +20,7 @@
 #include "lib/buf.h"
 #include "lib/orphan.h"
 #include "lib/share.h"
+#include "lib/transport_domain.h"
 #include "lib/uctx.h"
 #include "odp/odp.h"
 #include "verbs/uar.h"
@@ -226,6 +227,7 @@ static int ucontext_init(struct mlx5_ib_ucontext *context)
 	INIT_LIST_HEAD(&context->bfregi.bells);
 	INIT_LIST_HEAD(&context->orphans);
 	mutex_init(&context->db_lock);
+	mutex_init(&context->tdn_lock);
 	context->db_pages = RB_ROOT;
 	return 0;
 }
@@ -295,10 +297,12 @@ void mlx5_ib_dealloc_ucontext(struct ib_ucontext *uctx)
 
 	ucontext_leave(dev, context);
 	mlx5_ib_odp_close_context(context);
+	mlx5_ib_put_transport_domain(context);
 	mlx5_ib_orphans_leave_context(dev, context);
 	WARN_ON(!RB_EMPTY_ROOT(&context->db_pages) && !dev->kept);
 	WARN_ON(!list_empty(&context->bfregi.bells) && !dev->kept);
 	ucontext_free(context);
+	mutex_destroy(&context->tdn_lock);
 	mutex_destroy(&context->db_lock);
 	mutex_destroy(&context->bfregi.lock);
 }
