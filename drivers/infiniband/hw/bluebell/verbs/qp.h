@@ -21,6 +21,7 @@
 
 struct mlx5_ib_fw_batch;
 struct mlx5_ib_qp;
+struct mlx5_ib_ucontext;
 struct mlx5_ib_wqs;
 struct notifier_block;
 
@@ -166,6 +167,11 @@ int mlx5_ib_plain_qp_query(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr);
 int mlx5_ib_plain_qp_modify(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr, int mask,
 			    struct ib_udata *udata);
 int mlx5_ib_plain_qp_set_counter(struct mlx5_ib_qp *qp, u16 set_id);
+
+/* qp_doorbell.c */
+int mlx5_ib_qp_get_bfreg(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_qp *qp, u32 *bfreg_index);
+void mlx5_ib_qp_put_bfreg(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_qp *qp);
+void mlx5_ib_qp_add_bell(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_qp *qp);
 
 /* qp_error.c */
 void mlx5_ib_qp_log_error(struct mlx5_ib_qp *qp, enum ib_event_type type);

@@ -17,65 +17,11 @@
 #include "verbs/srq.h"
 #include "verbs/verbs.h"
 
-/*
- * Find the UAR with the doorbell of the QP: the UAR object or the UAR of the dynamic register that
- * the request names, or else the UAR of a static register that is chosen here.
- */
-static int qp_get_bfreg(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_qp *qp, u32 *bfreg_index)
-{
-	u32 asked = qp->ucmd.bfreg_index, flags = qp->ucmd.flags;
-	int index, bfregn;
-
-	*bfreg_index = asked;
-	if (flags & MLX5_QP_FLAG_UAR_PAGE_INDEX) {
-		qp->mem.uar = mlx5_ib_get_uar(ctx, asked);
-		index = qp->mem.uar ? asked :
-			refuse(to_mdev(ctx->ibucontext.device)->mdev, -EINVAL,
-			       "QP on UAR %u, not a UAR object of the context", asked);
-	} else if (flags & MLX5_QP_FLAG_BFREG_INDEX) {
-		index = bfregn_to_uar_index(&ctx->bfregi, asked, true);
-	} else {
-		bfregn = mlx5_ib_alloc_bfreg(&ctx->bfregi);
-		if (bfregn < 0)
-			return bfregn;
-		qp->bfregn = bfregn;
-		index = bfregn_to_uar_index(&ctx->bfregi, bfregn, false);
-		*bfreg_index = mlx5_ib_bfregn_to_user_index(bfregn);
-	}
-	if (index < 0)
-		return index;
-	MLX5_SET(qpc, qp->qpc, uar_page, index);
-	return 0;
-}
-
-static u32 qp_bfreg_number(const struct mlx5_ib_ucontext *ctx, const struct mlx5_ib_qp *qp)
-{
-	if (qp->bfregn != MLX5_IB_INVALID_BFREG)
-		return qp->bfregn;
-	/* Only the library knows on which register of a UAR object it rings the QP's doorbell. */
-	if (qp->mem.uar)
-		return BLUEBELL_NO_BFREG;
-	return ctx->bfregi.layout.num_static_bfregs + qp->ucmd.bfreg_index;
-}
-
-static void qp_add_bell(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_qp *qp)
-{
-	qp->bell.queue = (struct bluebell_queue){
-		.type = BLUEBELL_QUEUE_QP,
-		.qp_type = qp->ibqp.qp_type,
-		.number = qp->rsc.num,
-		.uar = MLX5_GET(qpc, qp->qpc, uar_page),
-		.bfreg = qp_bfreg_number(ctx, qp),
-	};
-	mlx5_ib_bell_add(ctx, &qp->bell);
-}
-
 /* Release the memory and the static register of a QP, as far as the QP has them. */
 static void qp_put_resources(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_qp *qp)
 {
 	mlx5_ib_queue_mem_unmap_user(&qp->mem);
-	if (qp->bfregn != MLX5_IB_INVALID_BFREG)
-		mlx5_ib_free_bfreg(&ctx->bfregi, qp->bfregn);
+	mlx5_ib_qp_put_bfreg(ctx, qp);
 }
 
 /*
@@ -168,7 +114,7 @@ static int user_qp_create(struct mlx5_ib_qp *qp, struct ib_qp_init_attr *init,
 	if (MLX5_CAP_GEN(dev->mdev, ece_support))
 		resp.ece_options = qp->ucmd.ece_options;
 	err = mlx5_ib_share_take(ctx, MLX5_IB_SHARE_QP, &qp->mem.share) ?:
-	      qp_get_bfreg(ctx, qp, &resp.bfreg_index);
+	      mlx5_ib_qp_get_bfreg(ctx, qp, &resp.bfreg_index);
 	if (!err)
 		err = mlx5_ib_queue_mem_map_user(&qp->mem, ctx, qp_pin(dev, qp, buf_size, udata),
 						 buf_size, MLX5_IB_MAX_PAGE_OFFSET,
@@ -178,7 +124,7 @@ static int user_qp_create(struct mlx5_ib_qp *qp, struct ib_qp_init_attr *init,
 	if (err)
 		qp_put_resources(ctx, qp);
 	else
-		qp_add_bell(ctx, qp);
+		mlx5_ib_qp_add_bell(ctx, qp);
 	return err;
 }
 
