@@ -39,9 +39,16 @@ static bool can_be_left(const struct object_type *type)
 	return type->may_stay;
 }
 
+static bool has_memory(const struct object_type *type)
+{
+	return type != &object_types[OBJ_PD] && type != &object_types[OBJ_RQT] &&
+	       type != &object_types[OBJ_RSS_QP];
+}
+
+/* The first command that creates the object gives the device its memory. */
 static bool has_queues(const struct object_type *type)
 {
-	return can_be_orphan(type) && type != &object_types[OBJ_PD];
+	return can_be_orphan(type) && has_memory(type) && type->commands == 1;
 }
 
 /* ib_core forgets an XRC domain and a target even if a call cannot destroy them. */
@@ -320,7 +327,7 @@ static void memory_stays_pinned_while_firmware_keeps_the_object(struct kunit *te
 	mock_leave(o->mock, idx);
 	o->break_response = false;
 	KUNIT_EXPECT_EQ(test, mock_num_live(o->mock), before.live + type->commands);
-	if (id_of(test) != OBJ_PD)
+	if (has_memory(type))
 		KUNIT_EXPECT_GT(test, mock_num_pinned(), before.pinned);
 	/*
 	 * expect_orphan() does not fit queue pairs and XRC SRQs: the CQ that they need keeps a page
@@ -405,8 +412,10 @@ static void log_names_what_firmware_keeps(struct kunit *test)
 		[OBJ_PD] = "PD", [OBJ_MR] = "mkey", [OBJ_CQ] = "CQ", [OBJ_RC_QP] = "QP",
 		[OBJ_UC_QP] = "QP", [OBJ_UD_QP] = "QP", [OBJ_SRQ] = "SRQ", [OBJ_SRQ_QP] = "QP",
 		[OBJ_XRCD] = "XRC domain", [OBJ_XRC_SRQ] = "XRC SRQ", [OBJ_XRC_INI] = "QP",
-		[OBJ_XRC_TGT] = "XRC target",
+		[OBJ_XRC_TGT] = "XRC target", [OBJ_RAW_QP] = "TIS", [OBJ_SENDER] = "TIS",
+		[OBJ_WQ] = "WQ", [OBJ_RQT] = "RQT", [OBJ_RSS_QP] = "TIR",
 	};
+	const struct object_type *type = test->param_value;
 	struct objects *o = objects_make(test);
 	struct mock *mock = o->mock;
 	struct footprint before;
@@ -427,7 +436,8 @@ static void log_names_what_firmware_keeps(struct kunit *test)
 	/* The last command names the object. */
 	KUNIT_EXPECT_EQ(test, logged.number, mock_dword(mock, 8) & 0xffffff);
 	KUNIT_EXPECT_EQ(test, logged.err, mock->refuse_err);
-	KUNIT_EXPECT_EQ(test, logged.lines, 1);
+	/* A queue pair that consists of several objects leaves as many orphans. */
+	KUNIT_EXPECT_EQ(test, logged.lines, type->commands);
 	mock->refuse_destroy = false;
 	mlx5_ib_cleanup_orphans(mock->dev);
 	mock->context->closing = false;
@@ -438,6 +448,7 @@ static void log_names_what_firmware_keeps(struct kunit *test)
 /* Firmware would refuse to destroy an object that an orphan refers to. */
 static void orphans_are_destroyed_before_what_they_refer_to(struct kunit *test)
 {
+	const struct object_type *type = test->param_value;
 	struct footprint before;
 	struct objects *o = prepare(test, &before);
 	struct mlx5_ib_fw_attempt attempt = {};
@@ -458,7 +469,7 @@ static void orphans_are_destroyed_before_what_they_refer_to(struct kunit *test)
 			     &mem, -EBUSY);
 	o->mock->num_commands = 0;
 	KUNIT_EXPECT_EQ(test, objects_destroy(o, id_of(test)), 0);
-	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 2);
+	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 1 + type->commands);
 	KUNIT_EXPECT_NE(test, o->mock->opcode, MLX5_CMD_OP_DEALLOC_UAR);
 	footprint_expect(o->mock, &before, "destruction", 0);
 	finish(test, o);
@@ -526,6 +537,9 @@ static const struct memory_case {
 	{ "QP buffer at the end of the address space", OBJ_RC_QP, FIELD(qp_buf), WRAPS, -EINVAL },
 	{ "QP record that is not mapped", OBJ_RC_QP, FIELD(qp_db), UNMAPPED, -EFAULT },
 	{ "QP record 4 bytes off", OBJ_RC_QP, FIELD(qp_db), MISALIGNED_4, -EINVAL },
+	{ "WQ buffer that is not mapped", OBJ_WQ, FIELD(qp_buf), UNMAPPED, -EFAULT },
+	{ "WQ buffer 32 bytes off a cache line", OBJ_WQ, FIELD(qp_buf), MISALIGNED_32, -EINVAL },
+	{ "WQ record 4 bytes off", OBJ_WQ, FIELD(qp_db), MISALIGNED_4, -EINVAL },
 	{ "MR that is not mapped", OBJ_MR, FIELD(mr_start), UNMAPPED, -EFAULT },
 	{ "MR to write that is read-only", OBJ_MR, FIELD(mr_start), READ_ONLY, -EFAULT },
 	{ "MR of the kernel", OBJ_MR, FIELD(mr_start), KERNEL, -EFAULT },

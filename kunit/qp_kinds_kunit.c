@@ -42,10 +42,10 @@ enum part {
 	NUM_PARTS,
 };
 
-/* The numbers of different kinds of objects may be the same. */
+/* The numbers of different kinds of objects may be the same, as those that mock_fw() gives. */
 static u32 num_of(enum part part)
 {
-	return part == RQ || part == SQ ? 0x200 : 0x300 + part;
+	return part == DCT ? 0x300 : 0x100;
 }
 
 static const struct {
@@ -106,7 +106,9 @@ static int execute(struct env *env, enum part part, u16 opcode, void *in, __be32
 		KUNIT_EXPECT_FALSE(test, env->live[part]);
 		env->live[part] = true;
 		env->state[part] = MLX5_RQC_STATE_RST;
-		out[2] = cpu_to_be32(num_of(part));
+		if (part == DCT)
+			out[2] = cpu_to_be32(num_of(part));
+		KUNIT_EXPECT_EQ(test, be32_to_cpu(out[2]), num_of(part));
 		return 0;
 	}
 	KUNIT_EXPECT_TRUE_MSG(test, env->live[part], "command 0x%x on nothing", opcode);
@@ -680,6 +682,11 @@ static void kind_is_chosen_by_type_and_consumer(struct kunit *test)
 	MOCK_SET_CAP(caps, xrc, 0);
 	KUNIT_EXPECT_NULL(test, kind(mock, IB_QPT_GSI, NULL));
 	KUNIT_EXPECT_NULL(test, kind(mock, IB_QPT_XRC_TGT, NULL));
+	/* Raw packets need an Ethernet port, and a process that sends and receives them. */
+	mock_set_raw_packets(caps);
+	KUNIT_EXPECT_PTR_EQ(test, kind(mock, IB_QPT_RAW_PACKET, mock_udata(mock, NULL, 0, 0)),
+			    &mlx5_ib_raw_qp_ops);
+	KUNIT_EXPECT_NULL(test, kind(mock, IB_QPT_RAW_PACKET, NULL));
 	mock_close(mock);
 }
 

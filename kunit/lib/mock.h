@@ -32,6 +32,12 @@ enum mock_kind {
 	MOCK_XRCD,
 	MOCK_XRC_SRQ,
 	MOCK_UMEM,
+	MOCK_TD,
+	MOCK_TIS,
+	MOCK_SQ,
+	MOCK_RQ,
+	MOCK_RQT,
+	MOCK_TIR,
 	MOCK_NUM_KINDS,
 };
 

@@ -9,6 +9,7 @@
 
 #include "lib/buf.h"
 #include "lib/share.h"
+#include "lib/transport_domain.h"
 #include "objects.h"
 #include "verbs/mr.h"
 
@@ -17,6 +18,7 @@
 #define QP_BUF		1
 #define RECORDS		2
 #define MR_START	3
+#define RAW_SQ_BUF	6
 #define SRQ_BUF		8
 
 /**
@@ -361,6 +363,100 @@ static int destroy_xrc_tgt(struct objects *o)
 	return mlx5_ib_destroy_qp(&o->qp.ibqp, NULL);
 }
 
+/* ---- queues for raw packets -------------------------------------------------------------- */
+
+static int create_td(struct objects *o, const struct object_type *type)
+{
+	u32 tdn;
+
+	mock_set_raw_packets(&o->mock->dev->caps);
+	return mlx5_ib_use_transport_domain(o->mock->context, &tdn);
+}
+
+static int destroy_td(struct objects *o)
+{
+	mlx5_ib_put_transport_domain(o->mock->context);
+	return 0;
+}
+
+static int create_raw_qp(struct objects *o, const struct object_type *type)
+{
+	struct mlx5_ib_create_qp ucmd = {
+		.buf_addr = o->qp_buf, .db_addr = o->qp_db, .sq_buf_addr = o->raw_sq_buf,
+		.sq_wqe_count = 16, .uidx = 5,
+	};
+	struct ib_qp_init_attr init = {
+		.qp_type = IB_QPT_RAW_PACKET, .send_cq = &o->cq.ibcq, .recv_cq = &o->cq.ibcq,
+		.cap = { .max_send_wr = 16 },
+	};
+
+	if (type != &object_types[OBJ_SENDER]) {
+		ucmd.rq_wqe_count = 64;
+		ucmd.rq_wqe_shift = 4;
+		init.cap.max_recv_wr = 64;
+	}
+	return create_any_qp(o, &o->qp, &init, &ucmd);
+}
+
+static int create_wq(struct objects *o, const struct object_type *type)
+{
+	const struct mlx5_ib_create_wq ucmd = {
+		.buf_addr = o->qp_buf, .db_addr = o->qp_db, .rq_wqe_count = 64, .rq_wqe_shift = 4,
+		.user_index = 6,
+	};
+	struct ib_wq_init_attr init = {
+		.wq_type = IB_WQT_RQ, .max_wr = 64, .max_sge = 1, .cq = &o->cq.ibcq,
+	};
+
+	o->wq = mlx5_ib_create_wq(&o->pd.ibpd, &init,
+				  objects_udata(o, &ucmd, sizeof(ucmd),
+						sizeof(struct mlx5_ib_create_wq_resp)));
+	return PTR_ERR_OR_ZERO(o->wq);
+}
+
+static int destroy_wq(struct objects *o)
+{
+	return mlx5_ib_destroy_wq(o->wq, &o->mock->attrs->driver_udata);
+}
+
+static int create_rqt(struct objects *o, const struct object_type *type)
+{
+	struct ib_wq *wqs[] = { o->wq, o->wq };
+	struct ib_rwq_ind_table_init_attr init = { .log_ind_tbl_size = 1, .ind_tbl = wqs };
+
+	memset(&o->rqt, 0, sizeof(o->rqt));
+	o->rqt.ibrqt.device = &o->mock->dev->ib_dev;
+	o->rqt.ibrqt.log_ind_tbl_size = init.log_ind_tbl_size;
+	return mlx5_ib_create_rqt(&o->rqt.ibrqt, &init,
+				  objects_udata(o, NULL, 0,
+						sizeof(struct mlx5_ib_create_rwq_ind_tbl_resp)));
+}
+
+static int destroy_rqt(struct objects *o)
+{
+	return mlx5_ib_destroy_rqt(&o->rqt.ibrqt);
+}
+
+static int create_rss_qp(struct objects *o, const struct object_type *type)
+{
+	const struct mlx5_ib_create_qp_rss ucmd = {
+		.rx_hash_function = MLX5_RX_HASH_FUNC_TOEPLITZ, .rx_key_len = 40,
+		.rx_hash_fields_mask = MLX5_RX_HASH_SRC_IPV4,
+	};
+	struct ib_qp_init_attr init = {
+		.qp_type = IB_QPT_RAW_PACKET, .rwq_ind_tbl = &o->rqt.ibrqt,
+	};
+
+	memset(&o->qp, 0, sizeof(o->qp));
+	o->qp.ibqp.device = &o->mock->dev->ib_dev;
+	o->qp.ibqp.pd = &o->pd.ibpd;
+	o->qp.ibqp.qp_type = init.qp_type;
+	o->qp.ibqp.real_qp = &o->qp.ibqp;
+	return mlx5_ib_create_qp(&o->qp.ibqp, &init,
+				 objects_udata(o, &ucmd, sizeof(ucmd),
+					       sizeof(struct mlx5_ib_create_qp_resp)));
+}
+
 /* ---- what each object needs ------------------------------------------------------------- */
 
 const struct object_type object_types[NUM_OBJECT_IDS] = {
@@ -438,6 +534,35 @@ const struct object_type object_types[NUM_OBJECT_IDS] = {
 	[OBJ_XRC_TGT] = {
 		.name = "XRC target", .needs = { OBJ_CQ, OBJ_XRCD }, .commands = 1,
 		.qp_type = IB_QPT_XRC_TGT, .create = create_xrc_tgt, .destroy = destroy_xrc_tgt,
+	},
+	[OBJ_TD] = {
+		.name = "transport domain", .needs = { OBJ_CONTEXT }, .commands = 1,
+		.create = create_td, .destroy = destroy_td,
+	},
+	[OBJ_RAW_QP] = {
+		.name = "raw packet QP", .needs = { OBJ_CQ, OBJ_TD }, .commands = 4,
+		.has_response = true, .may_stay = true, .orphans_first = true,
+		.qp_type = IB_QPT_RAW_PACKET, .create = create_raw_qp, .destroy = destroy_qp,
+	},
+	[OBJ_SENDER] = {
+		.name = "raw packet QP that only sends", .needs = { OBJ_CQ, OBJ_TD }, .commands = 2,
+		.has_response = true, .may_stay = true, .orphans_first = true,
+		.qp_type = IB_QPT_RAW_PACKET, .create = create_raw_qp, .destroy = destroy_qp,
+	},
+	[OBJ_WQ] = {
+		.name = "WQ", .needs = { OBJ_CQ, OBJ_TD }, .commands = 1, .has_response = true,
+		.may_stay = true, .orphans_first = true, .create = create_wq,
+		.destroy = destroy_wq,
+	},
+	[OBJ_RQT] = {
+		.name = "indirection table", .needs = { OBJ_WQ }, .commands = 1,
+		.has_response = true, .may_stay = true, .orphans_first = true,
+		.create = create_rqt, .destroy = destroy_rqt,
+	},
+	[OBJ_RSS_QP] = {
+		.name = "RSS QP", .needs = { OBJ_RQT }, .commands = 1, .has_response = true,
+		.may_stay = true, .orphans_first = true, .qp_type = IB_QPT_RAW_PACKET,
+		.create = create_rss_qp, .destroy = destroy_qp,
 	},
 };
 
@@ -548,6 +673,7 @@ struct objects *objects_make(struct kunit *test)
 	o->srq_db = mock_buffer(mock, RECORDS) + 128;
 	o->qp_buf = mock_buffer(mock, QP_BUF);
 	o->qp_db = mock_buffer(mock, RECORDS) + 64;
+	o->raw_sq_buf = mock_buffer(mock, RAW_SQ_BUF);
 	o->mr_start = mock_buffer(mock, MR_START);
 	return o;
 }

@@ -14,6 +14,7 @@
 #include "mock.h"
 #include "verbs/cq.h"
 #include "verbs/qp.h"
+#include "verbs/rwq.h"
 #include "verbs/srq.h"
 #include "verbs/ucontext.h"
 #include "verbs/verbs.h"
@@ -38,6 +39,12 @@
  * @OBJ_XRC_SRQ: an SRQ of the XRC domain
  * @OBJ_XRC_INI: an XRC initiator
  * @OBJ_XRC_TGT: an XRC target, which ib_core creates without a context
+ * @OBJ_TD: the transport domain of the context, on a device with queues for raw packets
+ * @OBJ_RAW_QP: a queue pair for raw packets
+ * @OBJ_SENDER: the same, without a receive queue
+ * @OBJ_WQ: a work queue
+ * @OBJ_RQT: an indirection table of two entries
+ * @OBJ_RSS_QP: a queue pair that spreads packets over the table
  * @NUM_OBJECT_IDS: number of objects
  */
 enum object_id {
@@ -59,6 +66,12 @@ enum object_id {
 	OBJ_XRC_SRQ,
 	OBJ_XRC_INI,
 	OBJ_XRC_TGT,
+	OBJ_TD,
+	OBJ_RAW_QP,
+	OBJ_SENDER,
+	OBJ_WQ,
+	OBJ_RQT,
+	OBJ_RSS_QP,
 	NUM_OBJECT_IDS,
 };
 
@@ -72,6 +85,8 @@ enum object_id {
  * @xrcd: the XRC domain
  * @srq: the shared receive queue, basic or XRC
  * @qp: the queue pair of any type
+ * @wq: the work queue
+ * @rqt: the indirection table
  * @mr: the memory region
  * @existing: what exists, in order of creation
  * @num_existing: number of elements of @existing
@@ -87,6 +102,7 @@ enum object_id {
  * @srq_db: address of the doorbell record of @srq
  * @qp_buf: address of the buffer of @qp
  * @qp_db: address of the doorbell record of @qp
+ * @raw_sq_buf: address of the buffer of the send queue of a queue pair for raw packets
  * @mr_start: address of the memory of @mr
  */
 struct objects {
@@ -96,6 +112,8 @@ struct objects {
 	struct mlx5_ib_xrcd xrcd;
 	struct mlx5_ib_srq srq;
 	struct mlx5_ib_qp qp;
+	struct ib_wq *wq;
+	struct mlx5_ib_rqt rqt;
 	struct ib_mr *mr;
 	enum object_id existing[NUM_OBJECT_IDS];
 	unsigned int num_existing;
@@ -110,6 +128,7 @@ struct objects {
 	unsigned long srq_db;
 	unsigned long qp_buf;
 	unsigned long qp_db;
+	unsigned long raw_sq_buf;
 	unsigned long mr_start;
 };
 

@@ -21,6 +21,7 @@
 #include "verbs/dm.h"
 #include "verbs/mr.h"
 #include "verbs/qp.h"
+#include "verbs/rwq.h"
 #include "verbs/srq.h"
 #include "verbs/uar.h"
 #include "verbs/ucontext.h"
@@ -87,6 +88,12 @@ const struct ib_device_ops mlx5_ib_dev_ops = {
 	.alloc_xrcd = mlx5_ib_alloc_xrcd,
 	.dealloc_xrcd = mlx5_ib_dealloc_xrcd,
 
+	.create_wq = mlx5_ib_create_wq,
+	.modify_wq = mlx5_ib_modify_wq,
+	.destroy_wq = mlx5_ib_destroy_wq,
+	.create_rwq_ind_table = mlx5_ib_create_rqt,
+	.destroy_rwq_ind_table = mlx5_ib_destroy_rqt,
+
 	.create_srq = mlx5_ib_create_srq,
 	.modify_srq = mlx5_ib_modify_srq,
 	.query_srq = mlx5_ib_query_srq,
@@ -125,6 +132,7 @@ const struct ib_device_ops mlx5_ib_dev_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_mw, mlx5_ib_mw, ibmw),
 	INIT_RDMA_OBJ_SIZE(ib_pd, mlx5_ib_pd, ibpd),
 	INIT_RDMA_OBJ_SIZE(ib_qp, mlx5_ib_qp, ibqp),
+	INIT_RDMA_OBJ_SIZE(ib_rwq_ind_table, mlx5_ib_rqt, ibrqt),
 	INIT_RDMA_OBJ_SIZE(ib_srq, mlx5_ib_srq, ibsrq),
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, mlx5_ib_ucontext, ibucontext),
 	INIT_RDMA_OBJ_SIZE(ib_xrcd, mlx5_ib_xrcd, ibxrcd),

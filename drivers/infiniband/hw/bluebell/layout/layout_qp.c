@@ -11,6 +11,7 @@
 #include "layout/caps.h"
 #include "layout/layout_path.h"
 #include "layout/layout_qp.h"
+#include "layout/layout_raw.h"
 #include "layout/layout_wq.h"
 #include "layout/refuse.h"
 
@@ -100,6 +101,8 @@ bool mlx5_ib_qp_type_exists(enum ib_qp_type type, const struct mlx5_ib_caps *cap
 	case IB_QPT_GSI:
 	case IB_QPT_UD:
 		return MLX5_CAP_GEN(caps->mdev, ud);
+	case IB_QPT_RAW_PACKET:
+		return mlx5_ib_has_raw_packets(caps);
 	case IB_QPT_XRC_INI:
 	case IB_QPT_XRC_TGT:
 		return caps->has_xrc;

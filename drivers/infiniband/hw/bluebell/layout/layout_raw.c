@@ -23,9 +23,13 @@
 	 MLX5_QP_FLAG_ALLOW_SCATTER_CQE | MLX5_QP_FLAG_BFREG_INDEX |	\
 	 MLX5_QP_FLAG_UAR_PAGE_INDEX | MLX5_IB_TIR_FLAGS)
 
+/*
+ * A QP receives no multicast packet of its own process unless the library asks for it, so there is
+ * nothing to do to block these packets.
+ */
 #define CREATE_FLAGS							\
 	(IB_QP_CREATE_SCATTER_FCS | IB_QP_CREATE_CVLAN_STRIPPING |	\
-	 IB_QP_CREATE_PCI_WRITE_END_PADDING)
+	 IB_QP_CREATE_PCI_WRITE_END_PADDING | IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK)
 
 /**
  * mlx5_ib_has_raw_packets - find out whether there are queues for raw packets
@@ -92,6 +96,10 @@ int mlx5_ib_raw_check_create(const struct ib_qp_init_attr *init,
 	if (init->create_flags & ~CREATE_FLAGS)
 		return refuse(caps->mdev, -EOPNOTSUPP, "raw packet QP flags %#x, supported: %#x",
 			      init->create_flags, CREATE_FLAGS);
+	if ((init->create_flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK) &&
+	    (ucmd->flags & MLX5_QP_FLAG_TIR_ALLOW_SELF_LB_MC))
+		return refuse(caps->mdev, -EINVAL,
+			      "raw packet QP both blocks and allows its own multicast packets");
 	return mlx5_ib_rq_check_flags(raw_wq_flags(init->create_flags), caps);
 }
 

@@ -28,11 +28,24 @@ static const struct {
 	[IB_QPT_RC] = { &mlx5_ib_user_qp_ops, &mlx5_ib_kernel_qp_ops },
 	[IB_QPT_UC] = { &mlx5_ib_user_qp_ops, &mlx5_ib_kernel_qp_ops },
 	[IB_QPT_UD] = { &mlx5_ib_user_qp_ops, &mlx5_ib_kernel_qp_ops },
+	[IB_QPT_RAW_PACKET] = { &mlx5_ib_raw_qp_ops, NULL },
 	[IB_QPT_XRC_INI] = { &mlx5_ib_user_qp_ops, NULL },
 	[IB_QPT_XRC_TGT] = { NULL, &mlx5_ib_xrc_target_ops },
 };
 
-/* Check that all objects exist which CREATE_QP is to name. */
+/* The kind of a new queue pair; NULL if there is none. */
+static const struct mlx5_ib_qp_ops *qp_find_kind(const struct mlx5_ib_caps *caps,
+						 const struct ib_qp_init_attr *init, bool of_user)
+{
+	if (!mlx5_ib_qp_type_exists(init->qp_type, caps))
+		return NULL;
+	if (!init->rwq_ind_tbl)
+		return of_user ? qp_kinds[init->qp_type].user : qp_kinds[init->qp_type].kernel;
+	/* Only packets can be spread over the receive queues of an indirection table. */
+	return init->qp_type == IB_QPT_RAW_PACKET && of_user ? &mlx5_ib_rss_qp_ops : NULL;
+}
+
+/* Check that all objects exist which the commands that create the queue pair are to name. */
 static int qp_check_named(const struct ib_qp *ibqp, const struct ib_qp_init_attr *init)
 {
 	return mlx5_ib_check_pd(ibqp->pd) ?: mlx5_ib_check_cq(init->send_cq) ?:
@@ -43,14 +56,16 @@ static int qp_check_named(const struct ib_qp *ibqp, const struct ib_qp_init_attr
  * mlx5_ib_create_qp - create a queue pair
  * @ibqp: the object, zeroed but for what ib_core sets
  * @init: type, CQs, capacities, flags
- * @udata: struct mlx5_ib_create_qp; NULL for a kernel consumer, and for the target of an XRC
- *	connection
+ * @udata: struct mlx5_ib_create_qp, or struct mlx5_ib_create_qp_rss with an indirection table; NULL
+ *	for a kernel consumer, and for the target of an XRC connection
  *
  * Implements ibv_create_qp(3) and ib_create_qp() with CREATE_QP (struct
- * mlx5_ifc_create_qp_in_bits). May sleep.
+ * mlx5_ifc_create_qp_in_bits), or, for raw packets, with the commands of raw_qp.c or rss_qp.c. May
+ * sleep.
  *
- * Return: 0; -EOPNOTSUPP for a type other than RC, UC, UD, XRC (users only), SMI and GSI (kernel
- * consumers only), for a type or feature that the device lacks, and for queues in two buffers;
+ * Return: 0; -EOPNOTSUPP for a type other than RC, UC, UD, RAW_PACKET and XRC (users only), SMI and
+ * GSI (kernel consumers only), for a type or feature that the device lacks, for queues in two
+ * buffers, and for a type other than RAW_PACKET with an indirection table;
  * -EINVAL for invalid attributes, signatures that the device cannot check, queues that are too
  * short for the requests or too long for the device, a buffer or doorbell record that is not
  * aligned, or a doorbell register that is not the user's; -ENOMEM, also if the user has as many
@@ -60,16 +75,15 @@ static int qp_check_named(const struct ib_qp *ibqp, const struct ib_qp_init_attr
  */
 int mlx5_ib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata)
 {
-	const struct mlx5_ib_qp_ops *ops = NULL;
+	const struct mlx5_ib_qp_ops *ops;
 	int err;
 
 	/* Check the type first: the user data of other types have another layout. */
-	if (mlx5_ib_qp_type_exists(init->qp_type, &to_mdev(ibqp->device)->caps))
-		ops = udata ? qp_kinds[init->qp_type].user : qp_kinds[init->qp_type].kernel;
+	ops = qp_find_kind(&to_mdev(ibqp->device)->caps, init, udata);
 	if (!ops)
 		return refuse(to_mdev(ibqp->device)->mdev, -EOPNOTSUPP,
-			      "QP of type %u: the driver or device has none, or not for this caller",
-			      init->qp_type);
+			      "QP of type %u (%s indirection table): the driver or device has none, or not for this caller",
+			      init->qp_type, init->rwq_ind_tbl ? "with" : "without");
 	err = qp_check_named(ibqp, init);
 	return err ?: mlx5_ib_qp_create(to_mqp(ibqp), ops, init, udata);
 }

@@ -26,6 +26,16 @@ struct mlx5_ib_wqs;
 struct notifier_block;
 
 /**
+ * struct mlx5_ib_qp_part - an object of which a queue pair consists
+ * @num: number of the object
+ * @attempt: attempts to destroy the object
+ */
+struct mlx5_ib_qp_part {
+	u32 num;
+	const struct mlx5_ib_fw_attempt *attempt;
+};
+
+/**
  * struct mlx5_ib_qp_ops - what a kind of queue pair does
  * @create: creates a queue pair, after mlx5_ib_qp_create() has set what all kinds have. @udata is
  *	NULL for a kernel consumer, and for the target of an XRC connection. Sets the capacities in
@@ -38,6 +48,9 @@ struct notifier_block;
  *	another state when it next goes from RESET to INIT, or to RTS. If the device cannot change
  *	the set of a QP in RTS, a change to RTS does not change the set. After an error the queue
  *	pair counts where it did. NULL for kinds that are not one QP at the device
+ * @find_part: finds the object of a kind (enum mlx5_ib_devx_kind) of which the queue pair consists,
+ *	for a command of its process (DEVX). Returns false if the queue pair has none. NULL for
+ *	kinds that are one QP at the device, and for kinds whose objects processes cannot name
  * @destroy: destroys everything that the queue pair consists of. After an error @destroy is called
  *	again, and continues where it stopped
  * @destroy_early: begins to destroy what the queue pair consists of, by commands of @batch;
@@ -54,6 +67,7 @@ struct mlx5_ib_qp_ops {
 		      struct ib_udata *udata);
 	int (*query)(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr);
 	int (*set_counter)(struct mlx5_ib_qp *qp, u16 set_id);
+	bool (*find_part)(const struct mlx5_ib_qp *qp, u8 kind, struct mlx5_ib_qp_part *part);
 	int (*destroy)(struct mlx5_ib_qp *qp);
 	void (*destroy_early)(struct mlx5_ib_qp *qp, struct mlx5_ib_fw_batch *batch);
 	int (*post_send)(struct mlx5_ib_qp *qp, const struct ib_send_wr *wr,
@@ -64,7 +78,9 @@ struct mlx5_ib_qp_ops {
  * struct mlx5_ib_qp - queue pair
  * @ibqp: verbs object; ib_core allocates and frees the whole
  * @ops: operations of the queue pair's kind. Constant
- * @priv: data of the queue pair's kind: struct mlx5_ib_gsi for QP1, otherwise NULL
+ * @priv: data of the queue pair's kind: struct mlx5_ib_gsi for QP1, struct mlx5_ib_raw_qp for a
+ *	queue pair for raw packets, struct mlx5_ib_object for one that spreads packets over several
+ *	receive queues (rss_qp.c); otherwise NULL
  * @wqs: work queues of a kernel consumer; otherwise NULL. Constant
  * @uid: user id of the commands on the queue pair: that of the owner, but MLX5_IB_KERNEL_UID for an
  *	XRC queue pair. Constant
@@ -92,7 +108,8 @@ struct mlx5_ib_qp_ops {
  * @bfregn: number of the static doorbell register (bfreg) to free after the queues are destroyed,
  *	or MLX5_IB_INVALID_BFREG
  * @ucmd: the library's request; without a user, the sizes of the queues only; constant
- * @qpc: context that the QP was created with, struct mlx5_ifc_qpc_bits; constant
+ * @qpc: context that the QP was created with, struct mlx5_ifc_qpc_bits; constant. Of a queue pair
+ *	for raw packets it has only the UAR
  * @init: what the consumer created the queue pair with, and the capacities that it has; constant
  */
 struct mlx5_ib_qp {
@@ -146,8 +163,10 @@ int mlx5_ib_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		      const struct ib_send_wr **bad);
 void mlx5_ib_destroy_qp_early(struct ib_qp *ibqp, struct mlx5_ib_fw_batch *batch);
 
-/* qp_user.c, qp_kernel.c, gsi.c: the kinds */
+/* qp_user.c, raw_qp.c, rss_qp.c, qp_kernel.c, gsi.c: the kinds */
 extern const struct mlx5_ib_qp_ops mlx5_ib_user_qp_ops;
+extern const struct mlx5_ib_qp_ops mlx5_ib_raw_qp_ops;
+extern const struct mlx5_ib_qp_ops mlx5_ib_rss_qp_ops;
 extern const struct mlx5_ib_qp_ops mlx5_ib_xrc_target_ops;
 extern const struct mlx5_ib_qp_ops mlx5_ib_kernel_qp_ops;
 extern const struct mlx5_ib_qp_ops mlx5_ib_gsi_ops;
