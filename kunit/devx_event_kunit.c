@@ -351,6 +351,7 @@ static void process_does_not_see_events_of_an_xrc_target(struct kunit *test)
 	};
 	static struct mlx5_ib_qp real;
 	static struct mlx5_ib_dev dev;
+	static const struct mlx5_ib_qp_ops ops;
 	struct ib_qp qp = { .device = &dev.ib_dev, .real_qp = &real.ibqp, .qp_num = NUM };
 	struct uverbs_api_object api = {};
 	struct ib_ucontext uctx = { .device = &dev.ib_dev };
@@ -358,6 +359,7 @@ static void process_does_not_see_events_of_an_xrc_target(struct kunit *test)
 	struct mlx5_ib_devx_id id;
 	unsigned int i;
 
+	real.ops = &ops;
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		const struct mlx5_ib_devx_request request = {
 			.types = &cases[i].event, .num_types = 1,

@@ -307,7 +307,8 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_ASYNC_QUERY)(struct uverbs_att
 	uobj = uverbs_attr_get_uobject(attrs, MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_FD);
 	file = container_of(uobj, struct mlx5_ib_devx_cmd_file, uobj);
 	uobj = uverbs_attr_get_uobject(attrs, MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_HANDLE);
-	err = mlx5_ib_devx_identify(uobj, &id);
+	err = mlx5_ib_devx_identify_for(uobj, uverbs_attr_get_alloced_ptr(attrs, in_attr),
+					uverbs_attr_get_len(attrs, in_attr), &id);
 	if (err)
 		return err;
 	err = uverbs_get_const(&out_len, attrs, MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_OUT_LEN);

@@ -28,6 +28,7 @@
 #include "odp/odp.h"
 #include "verbs/cq.h"
 #include "verbs/qp.h"
+#include "verbs/rwq.h"
 #include "verbs/srq.h"
 #include "verbs/uar.h"
 
@@ -494,58 +495,90 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_CREATE)(struct uverbs_attr_bun
 				   PTR_ERR_OR_ZERO(obj));
 }
 
-static int devx_identify_qp(const struct ib_qp *qp, struct mlx5_ib_devx_id *id)
+/* An object that a handle stands for, and the attempts to destroy it. */
+struct devx_named {
+	struct mlx5_ib_devx_id id;
+	const struct mlx5_ib_fw_attempt *attempt;
+};
+
+static void devx_name_as(struct devx_named *named, u8 kind, u32 num,
+			 const struct mlx5_ib_fw_attempt *attempt)
 {
-	/* @qp of a process that opens an XRC target is ib_core's: only @real_qp is the driver's. */
-	if (!mlx5_ib_qp_is_plain(to_mqp(qp->real_qp)))
-		return refuse(to_mdev(qp->device)->mdev, -EINVAL,
-			      "DEVX on QP 0x%x, of a type that is not a single QP at the device",
-			      qp->qp_num);
-	id->kind = MLX5_IB_DEVX_QP;
-	id->num = qp->qp_num;
+	named->id.kind = kind;
+	named->id.num = num;
+	named->attempt = attempt;
+}
+
+/* A queue pair that consists of several objects has one of each kind that a command can name. */
+static int devx_identify_qp(const struct ib_qp *ibqp, u8 kind, struct devx_named *named)
+{
+	/*
+	 * @ibqp of a process that opens an XRC target is ib_core's: only @real_qp is the driver's.
+	 */
+	struct mlx5_ib_qp *qp = to_mqp(ibqp->real_qp);
+	struct mlx5_ib_qp_part part;
+
+	if (mlx5_ib_qp_is_plain(qp)) {
+		devx_name_as(named, MLX5_IB_DEVX_QP, ibqp->qp_num, &qp->rsc.attempt);
+		return 0;
+	}
+	if (!qp->ops->find_part || !qp->ops->find_part(qp, kind, &part))
+		return refuse(to_mdev(ibqp->device)->mdev, -EINVAL,
+			      "DEVX on QP 0x%x, which consists of other objects at the device",
+			      ibqp->qp_num);
+	devx_name_as(named, kind, part.num, part.attempt);
 	return 0;
 }
 
-/* The attempts to destroy the object of a handle that devx_identify() accepts. */
-static const struct mlx5_ib_fw_attempt *devx_attempt_of(struct ib_uobject *uobj)
+static int devx_identify(struct ib_uobject *uobj, u8 kind, struct devx_named *named)
 {
-	switch (uobj_get_object_id(uobj)) {
-	case UVERBS_OBJECT_CQ:
-		return &to_mcq(uobj->object)->attempt;
-	case UVERBS_OBJECT_QP:
-		return &to_mqp(((struct ib_qp *)uobj->object)->real_qp)->rsc.attempt;
-	case UVERBS_OBJECT_SRQ:
-		return &to_msrq(uobj->object)->rsc.attempt;
-	default:
-		return devx_attempt(uobj->object);
-	}
-}
+	struct mlx5_ib_devx_obj *obj = uobj->object;
+	struct mlx5_ib_object *rqt;
+	struct mlx5_ib_srq *srq;
+	struct mlx5_ib_rwq *rwq;
+	struct mlx5_ib_cq *cq;
 
-static int devx_identify(struct ib_uobject *uobj, struct mlx5_ib_devx_id *id)
-{
-	struct ib_srq *srq;
-
-	*id = (struct mlx5_ib_devx_id){};
+	*named = (struct devx_named){};
 	switch (uobj_get_object_id(uobj)) {
 	case MLX5_IB_OBJECT_DEVX_OBJ:
-		*id = ((const struct mlx5_ib_devx_obj *)uobj->object)->id;
+		named->id = obj->id;
+		named->attempt = devx_attempt(obj);
 		return 0;
 	case UVERBS_OBJECT_CQ:
-		id->kind = MLX5_IB_DEVX_CQ;
-		id->num = to_mcq(uobj->object)->mcq.cqn;
+		cq = to_mcq(uobj->object);
+		devx_name_as(named, MLX5_IB_DEVX_CQ, cq->mcq.cqn, &cq->attempt);
 		return 0;
 	case UVERBS_OBJECT_QP:
-		return devx_identify_qp(uobj->object, id);
+		return devx_identify_qp(uobj->object, kind, named);
 	case UVERBS_OBJECT_SRQ:
-		srq = uobj->object;
-		id->kind = srq->srq_type == IB_SRQT_XRC ? MLX5_IB_DEVX_XRC_SRQ : MLX5_IB_DEVX_RMP;
-		id->num = to_msrq(srq)->rsc.num;
+		srq = to_msrq(uobj->object);
+		devx_name_as(named, srq->ibsrq.srq_type == IB_SRQT_XRC ? MLX5_IB_DEVX_XRC_SRQ :
+									 MLX5_IB_DEVX_RMP,
+			     srq->rsc.num, &srq->rsc.attempt);
+		return 0;
+	case UVERBS_OBJECT_WQ:
+		rwq = to_mrwq(uobj->object);
+		devx_name_as(named, MLX5_IB_DEVX_RQ, rwq->rsc.num, &rwq->rsc.attempt);
+		return 0;
+	case UVERBS_OBJECT_RWQ_IND_TBL:
+		rqt = &to_mrqt(uobj->object)->object;
+		devx_name_as(named, MLX5_IB_DEVX_RQT, rqt->num, &rqt->attempt);
 		return 0;
 	default:
 		return refuse(to_mdev(uobj->context->device)->mdev, -EINVAL,
-			      "DEVX on an object of uverbs type %u, not a DEVX object, CQ, QP or SRQ",
+			      "DEVX on an object of uverbs type %u, not a DEVX object, CQ, QP, SRQ, WQ or indirection table",
 			      uobj_get_object_id(uobj));
 	}
+}
+
+static int devx_identify_existing(struct ib_uobject *uobj, u8 kind, struct mlx5_ib_devx_id *id)
+{
+	struct devx_named named;
+	int err = devx_identify(uobj, kind, &named);
+
+	*id = named.id;
+	return err ?: mlx5_ib_fw_check_exists(to_mdev(uobj->context->device), named.attempt,
+					      mlx5_ib_devx_kinds[id->kind].name, id->num);
 }
 
 /**
@@ -561,10 +594,23 @@ static int devx_identify(struct ib_uobject *uobj, struct mlx5_ib_devx_id *id)
  */
 int mlx5_ib_devx_identify(struct ib_uobject *uobj, struct mlx5_ib_devx_id *id)
 {
-	int err = devx_identify(uobj, id);
+	return devx_identify_existing(uobj, MLX5_IB_DEVX_NO_KIND, id);
+}
 
-	return err ?: mlx5_ib_fw_check_exists(to_mdev(uobj->context->device), devx_attempt_of(uobj),
-					      mlx5_ib_devx_kinds[id->kind].name, id->num);
+/**
+ * mlx5_ib_devx_identify_for - find the object of a handle that a command can name
+ * @uobj: as for mlx5_ib_devx_identify()
+ * @in: the command, which decides which object of a queue pair for raw packets is meant
+ * @in_len: bytes of @in
+ * @id: gets the object
+ *
+ * Return: as mlx5_ib_devx_identify(); -EINVAL also for a queue pair without an object of the
+ * command's kind.
+ */
+int mlx5_ib_devx_identify_for(struct ib_uobject *uobj, const void *in, size_t in_len,
+			      struct mlx5_ib_devx_id *id)
+{
+	return devx_identify_existing(uobj, mlx5_ib_devx_kind_of(in, in_len), id);
 }
 
 static int devx_handle(struct uverbs_attr_bundle *attrs, enum mlx5_ib_devx_use use,
@@ -575,9 +621,9 @@ static int devx_handle(struct uverbs_attr_bundle *attrs, enum mlx5_ib_devx_use u
 	struct devx_buffers b;
 	int err;
 
-	err = mlx5_ib_devx_identify(uobj, &id);
+	err = devx_get_buffers(attrs, in_attr, out_attr, &b);
 	if (!err)
-		err = devx_get_buffers(attrs, in_attr, out_attr, &b);
+		err = mlx5_ib_devx_identify_for(uobj, b.in, b.in_len, &id);
 	if (err)
 		return err;
 	err = mlx5_ib_devx_send(to_mucontext(uobj->context), &id, use, b.in, b.in_len, b.out,

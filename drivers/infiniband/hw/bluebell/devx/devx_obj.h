@@ -131,6 +131,8 @@ bool mlx5_ib_devx_make_way(struct mlx5_ib_dev *dev, const void *out, unsigned in
 int mlx5_ib_devx_prepare(const struct mlx5_ib_ucontext *context, const struct mlx5_ib_devx_id *id,
 			 enum mlx5_ib_devx_use use, void *in, size_t in_len);
 int mlx5_ib_devx_identify(struct ib_uobject *uobj, struct mlx5_ib_devx_id *id);
+int mlx5_ib_devx_identify_for(struct ib_uobject *uobj, const void *in, size_t in_len,
+			      struct mlx5_ib_devx_id *id);
 
 extern const struct uapi_definition mlx5_ib_devx_obj_defs[];
 extern const struct uapi_definition mlx5_ib_devx_umem_defs[];

@@ -156,6 +156,7 @@ int mlx5_ib_devx_check_cmd(const void *in, size_t in_len, enum mlx5_ib_devx_use 
 			   const struct mlx5_ib_devx_cmd **cmd);
 int mlx5_ib_devx_check_create(const struct mlx5_ib_devx_cmd *cmd, const void *in, size_t in_len,
 			      size_t out_len);
+u8 mlx5_ib_devx_kind_of(const void *in, size_t in_len);
 u32 mlx5_ib_devx_table_entries(const struct mlx5_ib_devx_cmd *cmd, const void *in);
 u32 mlx5_ib_devx_num_klms(const struct mlx5_ib_devx_cmd *cmd, const void *in);
 u32 mlx5_ib_devx_num_created(const struct mlx5_ib_devx_cmd *cmd, const void *in);

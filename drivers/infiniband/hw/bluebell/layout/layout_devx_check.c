@@ -183,6 +183,23 @@ int mlx5_ib_devx_check_cmd(const void *in, size_t in_len, enum mlx5_ib_devx_use 
 	return 0;
 }
 
+/**
+ * mlx5_ib_devx_kind_of - find the kind of object that a command is about
+ * @in: the command
+ * @in_len: bytes of @in
+ *
+ * Return: enum mlx5_ib_devx_kind; MLX5_IB_DEVX_NO_KIND for a command that is unknown, too short to
+ * have a header, or about no object.
+ */
+u8 mlx5_ib_devx_kind_of(const void *in, size_t in_len)
+{
+	const struct mlx5_ib_devx_cmd *cmd = NULL;
+
+	if (in_len >= MLX5_ST_SZ_BYTES(general_obj_in_cmd_hdr))
+		cmd = mlx5_ib_devx_find_cmd(MLX5_GET(general_obj_in_cmd_hdr, in, opcode));
+	return cmd ? cmd->kind : MLX5_IB_DEVX_NO_KIND;
+}
+
 /*
  * Check that processes may use the service type. They may not use, for example, the types of QP0
  * and QP1, and the type of UMR queue pairs, whose requests can write DMA addresses to keys.
