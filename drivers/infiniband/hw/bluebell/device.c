@@ -12,7 +12,10 @@
 #include "fw/fw.h"
 #include "layout/layout_dm.h"
 #include "layout/layout_qp.h"
+#include "layout/layout_raw.h"
+#include "layout/layout_rq.h"
 #include "layout/layout_srq.h"
+#include "layout/layout_tir.h"
 #include "layout/layout_wq.h"
 #include "layout/refuse.h"
 #include "odp/odp.h"
@@ -50,7 +53,33 @@ static u64 device_cap_flags(struct mlx5_ib_dev *dev)
 		flags |= IB_DEVICE_PCI_WRITE_END_PADDING;
 	if (dev->caps.has_xrc)
 		flags |= IB_DEVICE_XRC;
+	if (mlx5_ib_has_raw_packets(&dev->caps)) {
+		flags |= IB_DEVICE_RAW_MULTI;
+		if (MLX5_CAP_ETH(mdev, csum_cap))
+			flags |= IB_DEVICE_RAW_IP_CSUM;
+		if (MLX5_CAP_ETH(mdev, scatter_fcs))
+			flags |= IB_DEVICE_RAW_SCATTER_FCS;
+	}
 	return flags;
+}
+
+/* Limits and features of queues for raw packets. */
+static void device_fill_raw_limits(const struct mlx5_ib_caps *caps, struct ib_device_attr *props)
+{
+	struct mlx5_core_dev *mdev = caps->mdev;
+
+	if (!mlx5_ib_has_raw_packets(caps))
+		return;
+	if (MLX5_CAP_ETH(mdev, csum_cap))
+		props->raw_packet_caps |= IB_RAW_PACKET_CAP_IP_CSUM;
+	if (MLX5_CAP_ETH(mdev, vlan_cap))
+		props->raw_packet_caps |= IB_RAW_PACKET_CAP_CVLAN_STRIPPING;
+	if (MLX5_CAP_ETH(mdev, scatter_fcs))
+		props->raw_packet_caps |= IB_RAW_PACKET_CAP_SCATTER_FCS;
+	props->max_wq_type_rq = 1 << MLX5_CAP_GEN(mdev, log_max_rq);
+	props->rss_caps.supported_qpts = BIT(IB_QPT_RAW_PACKET);
+	props->rss_caps.max_rwq_indirection_tables = 1 << MLX5_CAP_GEN(mdev, log_max_rqt);
+	props->rss_caps.max_rwq_indirection_table_size = 1 << MLX5_CAP_GEN(mdev, log_max_rqt_size);
 }
 
 static void device_fill_atomics(struct mlx5_ib_dev *dev, struct ib_device_attr *props)
@@ -116,6 +145,69 @@ static void device_fill_identity(struct mlx5_ib_dev *dev, struct ib_device_attr 
 	props->hw_ver = mdev->pdev->revision;
 }
 
+static void device_respond_pacing(struct mlx5_core_dev *mdev,
+				  struct mlx5_packet_pacing_caps *pacing)
+{
+	if (!mlx5_rl_is_supported(mdev))
+		return;
+	pacing->qp_rate_limit_min = MLX5_CAP_QOS(mdev, packet_pacing_min_rate);
+	pacing->qp_rate_limit_max = MLX5_CAP_QOS(mdev, packet_pacing_max_rate);
+	pacing->supported_qpts = BIT(IB_QPT_RAW_PACKET);
+	if (MLX5_CAP_QOS(mdev, packet_pacing_burst_bound) &&
+	    MLX5_CAP_QOS(mdev, packet_pacing_typical_size))
+		pacing->cap_flags = MLX5_IB_PP_SUPPORT_BURST;
+}
+
+static void device_respond_striding(const struct mlx5_ib_caps *caps,
+				    struct mlx5_ib_striding_rq_caps *striding)
+{
+	if (!MLX5_CAP_GEN(caps->mdev, striding_rq))
+		return;
+	*striding = (struct mlx5_ib_striding_rq_caps){
+		.min_single_stride_log_num_of_bytes = MLX5_IB_MIN_STRIDE_SHIFT,
+		.max_single_stride_log_num_of_bytes = MLX5_IB_MAX_STRIDE_SHIFT,
+		.min_single_wqe_log_num_of_strides = mlx5_ib_min_log_strides(caps),
+		.max_single_wqe_log_num_of_strides = MLX5_IB_MAX_LOG_STRIDES,
+		.supported_qpts = BIT(IB_QPT_RAW_PACKET),
+	};
+}
+
+static void device_respond_parsing(struct mlx5_core_dev *mdev,
+				   struct mlx5_ib_sw_parsing_caps *parsing)
+{
+	if (!MLX5_CAP_ETH(mdev, swp))
+		return;
+	parsing->sw_parsing_offloads = MLX5_IB_SW_PARSING |
+		(MLX5_CAP_ETH(mdev, swp_csum) ? MLX5_IB_SW_PARSING_CSUM : 0) |
+		(MLX5_CAP_ETH(mdev, swp_lso) ? MLX5_IB_SW_PARSING_LSO : 0);
+	parsing->supported_qpts = BIT(IB_QPT_RAW_PACKET);
+}
+
+/* What the device does with raw packets. */
+static void device_respond_raw(const struct mlx5_ib_caps *caps,
+			       struct mlx5_ib_query_device_resp *resp)
+{
+	struct mlx5_core_dev *mdev = caps->mdev;
+
+	if (!mlx5_ib_has_raw_packets(caps))
+		return;
+	if (MLX5_CAP_ETH(mdev, max_lso_cap)) {
+		resp->tso_caps.max_tso = 1U << MLX5_CAP_ETH(mdev, max_lso_cap);
+		resp->tso_caps.supported_qpts = BIT(IB_QPT_RAW_PACKET);
+	}
+	resp->tunnel_offloads_caps = mlx5_ib_tunnel_caps(caps);
+	resp->rss_caps.rx_hash_function = MLX5_RX_HASH_FUNC_TOEPLITZ;
+	resp->rss_caps.rx_hash_fields_mask = MLX5_IB_RSS_FIELDS |
+		(resp->tunnel_offloads_caps ? MLX5_RX_HASH_INNER : 0);
+	if (MLX5_CAP_ETH(mdev, multi_pkt_send_wqe))
+		resp->mlx5_ib_support_multi_pkt_send_wqes |= MLX5_IB_ALLOW_MPW;
+	if (MLX5_CAP_ETH(mdev, enhanced_multi_pkt_send_wqe))
+		resp->mlx5_ib_support_multi_pkt_send_wqes |= MLX5_IB_SUPPORT_EMPW;
+	device_respond_pacing(mdev, &resp->packet_pacing_caps);
+	device_respond_striding(caps, &resp->striding_rq_caps);
+	device_respond_parsing(mdev, &resp->sw_parsing_caps);
+}
+
 static int device_respond(const struct mlx5_ib_caps *caps, struct ib_udata *uhw)
 {
 	struct mlx5_ib_query_device_resp resp = {
@@ -145,6 +237,7 @@ static int device_respond(const struct mlx5_ib_caps *caps, struct ib_udata *uhw)
 	    mlx5_ib_qp_out_of_order(IB_QPT_UD, caps) ||
 	    mlx5_ib_qp_out_of_order(IB_QPT_XRC_INI, caps))
 		resp.flags |= MLX5_IB_QUERY_DEV_RESP_FLAGS_OOO_DP;
+	device_respond_raw(caps, &resp);
 	return ib_respond_udata(uhw, resp);
 }
 
@@ -211,6 +304,7 @@ int mlx5_ib_query_device(struct ib_device *ibdev, struct ib_device_attr *props,
 	device_fill_identity(dev, props);
 	device_fill_queue_limits(&dev->caps, props);
 	device_fill_srq_limits(dev, props);
+	device_fill_raw_limits(&dev->caps, props);
 	device_fill_mcast_limits(mdev, props);
 	device_fill_atomics(dev, props);
 	props->device_cap_flags = device_cap_flags(dev);

@@ -14,6 +14,7 @@
 
 #include "fw/bluebell.h"
 #include "fw/fw.h"
+#include "layout/layout_raw.h"
 #include "port.h"
 
 /* Width and speed, in the units of InfiniBand, of a link. */
@@ -184,7 +185,8 @@ static int nic_vport_read_constants(struct mlx5_ib_port *port)
 	port->dev->sys_image_guid = cpu_to_be64(MLX5_GET64(nic_vport_context, context,
 							   system_image_guid));
 	port->min_inline = nic_vport_min_inline(port->dev->mdev, context);
-	port->core_cap_flags = 0;
+	port->core_cap_flags = mlx5_ib_has_raw_packets(&port->dev->caps) ?
+			       RDMA_CORE_PORT_RAW_PACKET : 0;
 	if (versions & MLX5_ROCE_VERSION_1_CAP)
 		port->core_cap_flags |= RDMA_CORE_PORT_IBA_ROCE;
 	if (versions & MLX5_ROCE_VERSION_2_CAP)

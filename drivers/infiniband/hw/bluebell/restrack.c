@@ -117,6 +117,7 @@ static int put_qp(struct sk_buff *msg, void *obj)
 	if (rdma_nl_put_driver_u32(msg, "uar", MLX5_GET(qpc, qp->qpc, uar_page)) ||
 	    (qp->bfregn != MLX5_IB_INVALID_BFREG &&
 	     rdma_nl_put_driver_u32(msg, "bfreg", qp->bfregn)) ||
+	    (qp->tirn && rdma_nl_put_driver_u32(msg, "tirn", qp->tirn)) ||
 	    rdma_nl_put_driver_u32(msg, "sq_entries", qp->ucmd.sq_wqe_count) ||
 	    rdma_nl_put_driver_u32(msg, "rq_entries", qp->ucmd.rq_wqe_count) ||
 	    rdma_nl_put_driver_u32(msg, "rq_entry_size",
