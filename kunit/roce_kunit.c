@@ -672,6 +672,35 @@ static void vport_receives_what_it_sends_with_two_contexts(struct kunit *test)
 	expect_loopback(test, 2, false);
 }
 
+/* A queue pair for raw packets can ask for what its own context sends. */
+static void queue_pairs_keep_loopback_on(struct kunit *test)
+{
+	struct mlx5_ib_ucontext *contexts = make_contexts(test, 2);
+	struct mlx5_ib_dev *dev = nic.mock->dev;
+	bool held = false;
+
+	KUNIT_ASSERT_EQ(test, open_context(&contexts[0]), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_hold_loopback(dev, MLX5_QP_FLAG_TUNNEL_OFFLOADS, &held), 0);
+	KUNIT_EXPECT_FALSE(test, held);
+	expect_loopback(test, 0, false);
+	nic.switch_err = -EIO;
+	KUNIT_EXPECT_EQ(test,
+			mlx5_ib_hold_loopback(dev, MLX5_QP_FLAG_TIR_ALLOW_SELF_LB_UC, &held), -EIO);
+	KUNIT_EXPECT_FALSE(test, held);
+	nic.switch_err = 0;
+	KUNIT_EXPECT_EQ(test,
+			mlx5_ib_hold_loopback(dev, MLX5_QP_FLAG_TIR_ALLOW_SELF_LB_MC, &held), 0);
+	expect_loopback(test, 2, true);
+	KUNIT_ASSERT_EQ(test, open_context(&contexts[1]), 0);
+	mlx5_ib_dealloc_ucontext(&contexts[1].ibucontext);
+	expect_loopback(test, 2, true);
+	mlx5_ib_drop_loopback(dev, &held);
+	expect_loopback(test, 3, false);
+	mlx5_ib_drop_loopback(dev, &held);
+	expect_loopback(test, 3, false);
+	mlx5_ib_dealloc_ucontext(&contexts[0].ibucontext);
+}
+
 static void refused_loopback_is_an_error_and_is_tried_again(struct kunit *test)
 {
 	struct mlx5_ib_ucontext *contexts = make_contexts(test, 2);
@@ -739,6 +768,7 @@ static struct kunit_case roce_cases[] = {
 	KUNIT_CASE(infiniband_port_has_no_network_device),
 	KUNIT_CASE(library_is_told_the_inline_headers),
 	KUNIT_CASE(vport_receives_what_it_sends_with_two_contexts),
+	KUNIT_CASE(queue_pairs_keep_loopback_on),
 	KUNIT_CASE(refused_loopback_is_an_error_and_is_tried_again),
 	KUNIT_CASE(loopback_is_left_alone_where_it_is_fixed),
 	{}

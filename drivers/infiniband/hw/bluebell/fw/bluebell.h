@@ -205,11 +205,12 @@ struct mlx5_ib_rsc_table {
  *	if the device has the capability null_mkey
  * @users: counts the objects of each user of the device. The pointer is constant
  * @contexts: open struct mlx5_ib_ucontext, in the order in which they were opened
- * @contexts_lock: guards @contexts and @loopback. Held while @uar_file is read; the read takes
- *	mlx5_bfreg_info.lock of each context. Each process that opens or closes the device holds
- *	@contexts_lock for one list operation; on an Ethernet port, while it opens or closes the
- *	second context, also for one command
+ * @contexts_lock: guards @contexts, @loopback and @loopback_qps. Held while @uar_file is read; the
+ *	read takes mlx5_bfreg_info.lock of each context. Each process that opens or closes the
+ *	device holds @contexts_lock for one list operation; on an Ethernet port, while it opens or
+ *	closes the second context, or a queue pair that needs @loopback, also for one command
  * @loopback: the vport of an Ethernet port receives what it sends
+ * @loopback_qps: number of queue pairs for raw packets that need @loopback
  * @uar_file: file in debugfs by which root reads a report of the UARs of all contexts
  * @sys_image_guid: GUID of the system that the device is part of
  * @vendor_id: vendor id of the board, as QUERY_ADAPTER returns it
@@ -248,8 +249,9 @@ struct mlx5_ib_dev {
 	u32 null_mkey;
 	struct mlx5_ib_users *users;
 	struct list_head contexts;
-	struct mutex contexts_lock; /* guards contexts, loopback */
+	struct mutex contexts_lock; /* guards contexts, loopback, loopback_qps */
 	bool loopback;
+	unsigned int loopback_qps;
 	struct dentry *uar_file;
 	__be64 sys_image_guid;
 	u32 vendor_id;

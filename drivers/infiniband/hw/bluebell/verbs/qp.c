@@ -85,7 +85,10 @@ int mlx5_ib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct i
 			      "QP of type %u (%s indirection table): the driver or device has none, or not for this caller",
 			      init->qp_type, init->rwq_ind_tbl ? "with" : "without");
 	err = qp_check_named(ibqp, init);
-	return err ?: mlx5_ib_qp_create(to_mqp(ibqp), ops, init, udata);
+	err = err ?: mlx5_ib_qp_create(to_mqp(ibqp), ops, init, udata);
+	if (err)
+		mlx5_ib_drop_loopback(to_mdev(ibqp->device), &to_mqp(ibqp)->loopback);
+	return err;
 }
 
 /**
@@ -185,6 +188,7 @@ int mlx5_ib_qp_set_counter(struct mlx5_ib_qp *qp, u16 set_id)
 int mlx5_ib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
 	struct mlx5_ib_qp *qp = to_mqp(ibqp);
+	int err;
 
 	/* First retry refused detachments: firmware may refuse to destroy an attached QP. */
 	mlx5_ib_orphans_retry(to_mdev(ibqp->device), qp->mem.context);
@@ -197,7 +201,10 @@ int mlx5_ib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	/* If firmware refuses now, the QP becomes an orphan: resource tracking has to skip it. */
 	if (qp->mem.context && qp->mem.context->closing)
 		WRITE_ONCE(qp->closing, true);
-	return qp->ops->destroy(qp);
+	err = qp->ops->destroy(qp);
+	if (!err)
+		mlx5_ib_drop_loopback(to_mdev(ibqp->device), &qp->loopback);
+	return err;
 }
 
 /**

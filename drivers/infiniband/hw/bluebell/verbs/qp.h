@@ -100,6 +100,7 @@ struct mlx5_ib_qp_ops {
  * @sends_as_qp1: the queue pair is a sender of QP1, see gsi.c. Constant
  * @tirn: number of the TIR through which a queue pair for raw packets receives; otherwise 0.
  *	Constant
+ * @loopback: the port has to receive what it sends as long as the queue pair exists
  * @mem: memory of the work queues, doorbell record, and UAR object of a user, released after the
  *	queues are destroyed. For the target of an XRC connection @mem.share alone, which counts the
  *	target against the limit of a user
@@ -129,6 +130,7 @@ struct mlx5_ib_qp {
 	struct mlx5_ib_rsc rsc;
 	bool sends_as_qp1;
 	u32 tirn;
+	bool loopback;
 	struct mlx5_ib_queue_mem mem;
 	struct mlx5_ib_bell bell;
 	int bfregn;

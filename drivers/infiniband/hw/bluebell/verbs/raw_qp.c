@@ -54,6 +54,7 @@
 #include "lib/umem.h"
 #include "verbs/cq.h"
 #include "verbs/raw_qp.h"
+#include "verbs/ucontext.h"
 
 static void raw_event(struct mlx5_ib_qp *qp, enum ib_event_type type)
 {
@@ -243,7 +244,8 @@ static int raw_create_rq(struct mlx5_ib_raw_qp *raw, const struct ib_qp_init_att
 	if (!err)
 		err = raw_send_rq(raw, init);
 	if (!err)
-		err = raw_create_tir(raw, tdn);
+		err = raw_create_tir(raw, tdn) ?:
+		      mlx5_ib_hold_loopback(dev, ucmd->flags, &raw->qp->loopback);
 	if (err)
 		return err;
 	resp->comp_mask |= MLX5_IB_CREATE_QP_RESP_MASK_RQN | MLX5_IB_CREATE_QP_RESP_MASK_TIRN;

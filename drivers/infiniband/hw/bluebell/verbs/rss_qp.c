@@ -18,6 +18,7 @@
 #include "lib/transport_domain.h"
 #include "verbs/qp.h"
 #include "verbs/rwq.h"
+#include "verbs/ucontext.h"
 
 static int rss_check(struct mlx5_ib_dev *dev, const struct ib_qp_init_attr *init,
 		     const struct mlx5_ib_create_qp_rss *ucmd)
@@ -67,7 +68,8 @@ static int rss_create(struct mlx5_ib_qp *qp, struct ib_qp_init_attr *init, struc
 	err = ib_copy_validate_udata_in(udata, ucmd, flags);
 	if (!err)
 		err = rss_check(dev, init, &ucmd) ?: mlx5_ib_check_rqt(init->rwq_ind_tbl) ?:
-		      mlx5_ib_use_transport_domain(ctx, &tdn);
+		      mlx5_ib_use_transport_domain(ctx, &tdn) ?:
+		      mlx5_ib_hold_loopback(dev, ucmd.flags, &qp->loopback);
 	if (err)
 		return err;
 

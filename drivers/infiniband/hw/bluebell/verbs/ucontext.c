@@ -168,8 +168,9 @@ int mlx5_ib_init_contexts(struct mlx5_ib_dev *dev)
 
 /*
  * Let the vport of an Ethernet port receive what it sends as long as two processes can be peers, or
- * members of one multicast group. A single context leaves the loopback off, because the network
- * device does not need it, and the device is faster without.
+ * members of one multicast group, or a queue pair for raw packets asks for it. A single context
+ * leaves the loopback off, because the network device does not need it, and the device is faster
+ * without.
  */
 static int ucontext_switch_loopback(struct mlx5_ib_dev *dev, bool on)
 {
@@ -199,15 +200,64 @@ static int ucontext_join(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *conte
 }
 
 /*
- * Remove the context from the contexts of the device. If firmware refuses to switch the loopback
- * off, the context that leaves next tries again.
+ * Switch the loopback off if nobody needs it any more. If firmware refuses, whoever leaves next
+ * tries again.
  */
+static void ucontext_end_loopback(struct mlx5_ib_dev *dev)
+{
+	if (!dev->loopback_qps &&
+	    (list_empty(&dev->contexts) || list_is_singular(&dev->contexts)))
+		ucontext_switch_loopback(dev, false);
+}
+
+/* Remove the context from the contexts of the device. */
 static void ucontext_leave(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context)
 {
 	guard(mutex)(&dev->contexts_lock);
 	list_del(&context->node);
-	if (list_empty(&dev->contexts) || list_is_singular(&dev->contexts))
-		ucontext_switch_loopback(dev, false);
+	ucontext_end_loopback(dev);
+}
+
+/**
+ * mlx5_ib_hold_loopback - let the port receive what it sends, if a queue pair is to receive that
+ * @dev: device
+ * @flags: flags of the library's request
+ * @held: set to true if loopback is on for the queue pair. Whoever destroys the queue pair calls
+ *	mlx5_ib_drop_loopback()
+ *
+ * May sleep.
+ *
+ * Return: 0; or the errno of the failed command.
+ */
+int mlx5_ib_hold_loopback(struct mlx5_ib_dev *dev, u32 flags, bool *held)
+{
+	int err;
+
+	if (!(flags & (MLX5_QP_FLAG_TIR_ALLOW_SELF_LB_UC | MLX5_QP_FLAG_TIR_ALLOW_SELF_LB_MC)))
+		return 0;
+	guard(mutex)(&dev->contexts_lock);
+	err = ucontext_switch_loopback(dev, true);
+	if (!err)
+		dev->loopback_qps++;
+	*held = !err;
+	return err;
+}
+
+/**
+ * mlx5_ib_drop_loopback - a queue pair is gone, and with it its need of loopback
+ * @dev: device
+ * @held: what mlx5_ib_hold_loopback() has set, or false. Set to false
+ *
+ * May sleep.
+ */
+void mlx5_ib_drop_loopback(struct mlx5_ib_dev *dev, bool *held)
+{
+	if (!*held)
+		return;
+	*held = false;
+	guard(mutex)(&dev->contexts_lock);
+	dev->loopback_qps--;
+	ucontext_end_loopback(dev);
 }
 
 /*
