@@ -21,6 +21,7 @@
 #include "csum.h"
 #include "eth_port.h"
 #include "hca.h"
+#include "ifc.h"
 #include "mkey.h"
 #include "nic_send.h"
 #include "nic_turn.h"
@@ -200,21 +201,24 @@ static enum cqe_error nic_gather(struct hca *hca, const struct nic_sq *n, uint64
 	return sg_gather(hca, &user, n->cur.w.seg, n->cur.w.nseg, off, to, len);
 }
 
-static enum cqe_error nic_fill(struct hca *hca, struct nic_sq *n, uint8_t *data)
+/* Fill in a frame whose data are @len bytes of the data segments, from @off on. */
+static enum cqe_error nic_fill(struct hca *hca, struct nic_sq *n, uint64_t off, size_t len,
+			       uint8_t *data)
 {
 	const struct nic_wqe *w = &n->cur;
+	size_t bytes = w->header_len + len;
 	enum cqe_error error;
 	struct frame f;
 
 	memcpy(data, w->header, w->header_len);
-	error = nic_gather(hca, n, 0, data + w->header_len, w->w.len);
+	error = nic_gather(hca, n, off, data + w->header_len, len);
 	if (error)
 		return error;
-	frame_parse(&f, data, w->len, LENGTHS_OF_FRAME);
+	frame_parse(&f, data, bytes, LENGTHS_OF_FRAME);
 	if (!nic_inlines_enough(hca, n, &f))
 		return nic_refuse(n, ERR_WQE_INVALID, "headers are missing in the WQE");
 	if (w->insert_tag)
-		frame_parse(&f, data, vlan_insert(data, w->len, &w->tag), LENGTHS_OF_FRAME);
+		frame_parse(&f, data, vlan_insert(data, bytes, &w->tag), LENGTHS_OF_FRAME);
 	/* What is no IP, or has no TCP or UDP header, is sent as it is. */
 	if (w->l4_csum)
 		csum_fill_l4(data, &f);
@@ -223,24 +227,43 @@ static enum cqe_error nic_fill(struct hca *hca, struct nic_sq *n, uint8_t *data)
 	return ERR_NONE;
 }
 
-static enum cqe_error nic_send_frame(struct hca *hca, struct nic_sq *n)
+static enum cqe_error nic_send_frame(struct hca *hca, struct nic_sq *n, uint64_t off, uint64_t data)
 {
-	uint64_t len = n->cur.len + (n->cur.insert_tag ? TAG_BYTES : 0);
+	uint64_t bytes = n->cur.header_len + data;
+	uint64_t len = bytes + (n->cur.insert_tag ? TAG_BYTES : 0);
 	struct eth_frame *fr;
 	enum cqe_error error;
 
-	if (n->cur.len < ETH_BYTES)
+	if (bytes < ETH_BYTES)
 		return nic_refuse(n, ERR_WQE_INVALID, "the frame is shorter than its header");
 	if (len > FRAME_MAX)
 		return nic_refuse(n, ERR_MESSAGE_TOO_LONG, "the frame is too long");
 	fr = nic_frame(hca, len);
 	if (!fr)
 		return ERR_NONE;
-	error = nic_fill(hca, n, eth_frame_data(fr));
+	error = nic_fill(hca, n, off, data, eth_frame_data(fr));
 	if (error)
 		eth_frame_free(fr);
 	else
 		eth_tx(hca, fr);
+	return error;
+}
+
+/* Frames that were sent before one that is refused stay sent. */
+static enum cqe_error nic_send_several(struct hca *hca, struct nic_sq *n)
+{
+	const struct send_wqe *w = &n->cur.w;
+	enum cqe_error error = ERR_NONE;
+	uint64_t off = 0;
+	unsigned int i;
+
+	if (!IFC_GET(sqc, n->sq->sqc, allow_multi_pkt_send_wqe))
+		return nic_refuse(n, ERR_WQE_INVALID,
+				  "the queue was not made for several packets in a WQE");
+	for (i = 0; i < w->nseg && !error; i++) {
+		error = nic_send_frame(hca, n, off, w->seg[i].len);
+		off += w->seg[i].len;
+	}
 	return error;
 }
 
@@ -305,7 +328,10 @@ static enum cqe_error nic_execute(struct hca *hca, struct nic_sq *n)
 		return nic_refuse(n, ERR_WQE_INVALID, "a queue without a TIS sends no frames");
 	if (n->cur.insert_tag && !hca_cap_eth(hca, wqe_vlan_insert))
 		return nic_refuse(n, ERR_WQE_INVALID, "inserting a VLAN tag is not offered");
-	return n->cur.w.opcode == WQE_LSO ? nic_start_segments(n) : nic_send_frame(hca, n);
+	if (n->cur.several)
+		return nic_send_several(hca, n);
+	return n->cur.w.opcode == WQE_LSO ? nic_start_segments(n) :
+					    nic_send_frame(hca, n, 0, n->cur.w.len);
 }
 
 static void nic_continue(struct hca *hca, struct nic_sq *n)

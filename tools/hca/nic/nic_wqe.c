@@ -74,6 +74,17 @@ static int nic_parse_eth(struct nic_wqe *n)
 	return wqe_parse_data(&n->w, ETH_SEG + nic_eth_bytes(size));
 }
 
+/* Each data segment is a frame, so the headers are not in front of the first one. */
+static int nic_parse_several(struct nic_wqe *n)
+{
+	if (nic_parse_eth(n))
+		return -EINVAL;
+	if (n->header_len || n->insert_tag || n->mss)
+		return nic_wqe_bad(n, "several packets with an inline header, a tag or a mss");
+	n->several = true;
+	return n->w.nseg ? 0 : nic_wqe_bad(n, "several packets, but there are none");
+}
+
 /**
  * nic_wqe_parse() - decode what follows the control segment
  * @n: the work request; wqe_parse_ctrl() has decoded the control segment
@@ -94,6 +105,7 @@ int nic_wqe_parse(struct nic_wqe *n)
 	n->l4_csum = false;
 	n->mss = 0;
 	n->len = 0;
+	n->several = false;
 	switch (n->w.opcode) {
 	case WQE_NOP:
 		return 0;
@@ -103,7 +115,9 @@ int nic_wqe_parse(struct nic_wqe *n)
 		n->len = n->header_len + n->w.len;
 		return err;
 	case WQE_ENHANCED_MPSW:
-		return nic_wqe_bad(n, "several packets in a WQE are not offered");
+		err = nic_parse_several(n);
+		n->len = n->w.len;
+		return err;
 	default:
 		return nic_wqe_bad(n, "a send queue does not have this opcode");
 	}

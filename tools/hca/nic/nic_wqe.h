@@ -24,6 +24,7 @@ struct nic_wqe {
 	bool insert_tag;	/* the device inserts @tag in front of the tags of the frame */
 	struct frame_tag tag;
 	uint64_t len;		/* bytes of header and data, without @tag */
+	bool several;		/* each data segment is a frame of its own */
 };
 
 int nic_wqe_parse(struct nic_wqe *n);

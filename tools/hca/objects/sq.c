@@ -145,8 +145,7 @@ static uint8_t sq_check_rate(struct hca *hca, struct cmd *cmd, const uint8_t *c)
  */
 static const struct ifc_field sqc_not_offered[] = {
 	IFC_FIELD(sqc, fre), IFC_FIELD(sqc, reg_umr), IFC_FIELD(sqc, cd_master),
-	IFC_FIELD(sqc, allow_multi_pkt_send_wqe), IFC_FIELD(sqc, allow_swp),
-	IFC_FIELD(sqc, non_wire), IFC_FIELD(sqc, hairpin_peer_rq),
+	IFC_FIELD(sqc, allow_swp), IFC_FIELD(sqc, non_wire), IFC_FIELD(sqc, hairpin_peer_rq),
 	IFC_FIELD(sqc, hairpin_peer_vhca), IFC_FIELD(sqc, ts_cqe_to_dest_cqn),
 	IFC_FIELD(sqc, qos_queue_group_id),
 	WQ_FIELD(wq_signature), WQ_FIELD(end_padding_mode), WQ_FIELD(cd_slave),
@@ -155,6 +154,9 @@ static const struct ifc_field sqc_not_offered[] = {
 	WQ_FIELD(log_wqe_num_of_strides), WQ_FIELD(two_byte_shift_en),
 	WQ_FIELD(log_wqe_stride_size), WQ_FIELD(headers_mkey), WQ_FIELD(shampo_enable),
 };
+
+/* Several packets in a WQE, which not all NICs send. */
+static const struct ifc_field sqc_several[] = { IFC_FIELD(sqc, allow_multi_pkt_send_wqe) };
 
 /* Fields that only the send queues of a NIC have. */
 static const struct ifc_field sqc_of_nic[] = {
@@ -179,6 +181,9 @@ static uint8_t sq_check_features(struct hca *hca, struct cmd *cmd, const uint8_t
 	if (!st && !hca_cap_gen(hca, eth_net_offloads))
 		st = check_offered(cmd, WHY_SQ_FIELD_NOT_OFFERED, "sqc.", c, sqc_of_nic,
 				   ARRAY_SIZE(sqc_of_nic));
+	if (!st && !hca_cap_eth(hca, enhanced_multi_pkt_send_wqe))
+		st = check_offered(cmd, WHY_SQ_FIELD_NOT_OFFERED, "sqc.", c, sqc_several,
+				   ARRAY_SIZE(sqc_several));
 	if (st)
 		return st;
 	if (IFC_GET(sqc, c, min_wqe_inline_mode) > INLINE_TCP_UDP)

@@ -104,6 +104,53 @@ static void data_is_gathered(void **state)
 	peer_got(0, bytes, sizeof(bytes));
 }
 
+/* Each data segment becomes a frame; one CQE completes them all. */
+static void several_frames_are_sent_by_one_wqe(void **state)
+{
+	const struct frame_row *r = frame_rows;
+	struct wire_queue q;
+	const uint8_t *cqe;
+	struct wire_wqe w;
+	unsigned int i;
+
+	(void)state;
+	wire_cap(enhanced_multi_pkt_send_wqe, 1);
+	q = wire_sq(SQ_SEVERAL, 0);
+	wire_ctrl(&w, WQE_ENHANCED_MPSW, true);
+	wire_eth(&w, 0, 0, NULL, 0);
+	for (i = 0; i < 3; i++)
+		wire_data(&w, r[i].bytes, r[i].len);
+	wire_post(&q, &w);
+	cqe = wire_expect(&q, CQE_REQ, 0, 0);
+	assert_int_equal(get_be32(cqe + 44), r[0].len + r[1].len + r[2].len);
+	assert_null(wire_cqe(&q));
+	assert_int_equal(wire.frames, 3);
+	for (i = 0; i < 3; i++)
+		peer_got(i, r[i].bytes, r[i].len);
+}
+
+/* The frames before one that is refused are sent. */
+static void refused_frame_of_several_fails_the_queue(void **state)
+{
+	const struct frame_row *r = frame_rows;
+	uint8_t bytes[13] = { 2 };
+	struct wire_queue q;
+	struct wire_wqe w;
+
+	(void)state;
+	wire_cap(enhanced_multi_pkt_send_wqe, 1);
+	q = wire_sq(SQ_SEVERAL, 0);
+	wire_ctrl(&w, WQE_ENHANCED_MPSW, true);
+	wire_eth(&w, 0, 0, NULL, 0);
+	wire_data(&w, r[0].bytes, r[0].len);
+	wire_data(&w, bytes, sizeof(bytes));
+	wire_data(&w, r[1].bytes, r[1].len);
+	wire_post(&q, &w);
+	wire_expect(&q, CQE_REQ_ERR, 0, ERR_WQE_INVALID);
+	assert_int_equal(wire.frames, 1);
+	assert_int_equal(wire_sq_state(&q), SQ_ERR);
+}
+
 static void only_asked_for_completions_are_written(void **state)
 {
 	struct wire_queue q = wire_sq(0, 0);
@@ -761,6 +808,7 @@ static void hung_hca_sends_when_it_goes_on(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		T(several_frames_are_sent_by_one_wqe), T(refused_frame_of_several_fails_the_queue),
 		T(frames_arrive_as_they_were_posted), T(data_is_gathered),
 		T(only_asked_for_completions_are_written), T(wqes_may_wrap),
 		T(checksums_are_those_of_scapy), T(flags_choose_the_checksums),

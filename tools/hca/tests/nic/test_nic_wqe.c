@@ -105,14 +105,44 @@ static void what_is_not_offered_is_refused(void **state)
 		good(2)[i] = 1;
 		refuses("software parsing is not offered");
 	}
-	good(2);
-	n.w.raw[3] = WQE_ENHANCED_MPSW;
-	refuses("several packets in a WQE are not offered");
 	for (i = 0; i < ARRAY_SIZE(opcodes); i++) {
 		good(2);
 		n.w.raw[3] = opcodes[i];
 		refuses("a send queue does not have this opcode");
 	}
+}
+
+static uint8_t *several(unsigned int ds)
+{
+	uint8_t *eth = good(ds);
+
+	n.w.raw[3] = WQE_ENHANCED_MPSW;
+	n.w.opcode = WQE_ENHANCED_MPSW;
+	return eth;
+}
+
+static void several_packets_have_a_data_segment_each(void **state)
+{
+	uint8_t *eth = several(4);
+
+	(void)state;
+	put_be32(eth + 16, 60);
+	put_be32(eth + 32, 70);
+	assert_int_equal(parse(), 0);
+	assert_true(n.several);
+	assert_int_equal(n.w.nseg, 2);
+	assert_int_equal(n.len, 130);
+	several(2);
+	refuses("several packets, but there are none");
+	put_be16(several(4) + 12, 2);
+	refuses("several packets with an inline header, a tag or a mss");
+	put_be16(several(4) + 6, 1000);
+	refuses("several packets with an inline header, a tag or a mss");
+	put_be16(several(4) + 12, 0x8000);
+	refuses("several packets with an inline header, a tag or a mss");
+	good(4);
+	assert_int_equal(parse(), 0);
+	assert_false(n.several);
 }
 
 /* The tag is in the place of the inline header, so a WQE has only one of both. */
@@ -182,6 +212,7 @@ int main(void)
 		cmocka_unit_test(data_follows_the_header),
 		cmocka_unit_test(flags_ask_for_checksums),
 		cmocka_unit_test(what_is_not_offered_is_refused),
+		cmocka_unit_test(several_packets_have_a_data_segment_each),
 		cmocka_unit_test(tags_take_the_place_of_the_header),
 		cmocka_unit_test(segments_stay_within_the_wqe),
 		cmocka_unit_test(nops_have_no_segments),

@@ -74,6 +74,10 @@ static void contexts_are_checked(void **state)
 
 	(void)state;
 	nicrig_refuses(MLX5_CMD_OP_CREATE_SQ, good, bad, ARRAY_SIZE(bad));
+	IFC_SET(per_protocol_networking_offload_caps, rig.hca->cap[CAP_ETH],
+		enhanced_multi_pkt_send_wqe, 1);
+	IFC_SET(sqc, good(), allow_multi_pkt_send_wqe, 1);
+	assert_int_equal(nicrig_run(MLX5_CMD_OP_CREATE_SQ, NIC_UID), ST_OK);
 	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], eth_net_offloads, 0);
 	good();
 	assert_refused(nicrig_run(MLX5_CMD_OP_CREATE_SQ, NIC_UID), ST_BAD_PARAM,

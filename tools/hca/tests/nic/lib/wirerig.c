@@ -209,6 +209,7 @@ struct wire_queue wire_sq(unsigned int flags, unsigned int mode)
 	IFC_SET(sqc, c, cqn, q.cqn);
 	IFC_SET(sqc, c, user_index, WIRE_INDEX);
 	IFC_SET(sqc, c, rlky, !(flags & SQ_NO_RLKY));
+	IFC_SET(sqc, c, allow_multi_pkt_send_wqe, !!(flags & SQ_SEVERAL));
 	IFC_SET(sqc, c, flush_in_error_en, !!(flags & SQ_FLUSH));
 	IFC_SET(sqc, c, min_wqe_inline_mode, mode);
 	IFC_SET(sqc, c, tis_lst_sz, !(flags & SQ_NO_TIS));

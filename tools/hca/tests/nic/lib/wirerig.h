@@ -9,6 +9,7 @@
 
 #include "frame.h"
 #include "objrig.h"
+#include "profile.h"
 
 #define WIRE_FRAMES	1024	/* that the peer records */
 #define WIRE_LOG_SQ	6	/* WQEBBs of a send queue */
@@ -50,7 +51,7 @@ void wire_settle(void);
 
 /* ---- send queues ----------------------------------------------------------------------------- */
 
-enum { SQ_FLUSH = 1 << 0, SQ_NO_TIS = 1 << 1, SQ_NO_RLKY = 1 << 2 };
+enum { SQ_FLUSH = 1 << 0, SQ_NO_TIS = 1 << 1, SQ_NO_RLKY = 1 << 2, SQ_SEVERAL = 1 << 3 };
 
 /* Make a send queue that is ready, with an inline mode of @mode. */
 struct wire_queue wire_sq(unsigned int flags, unsigned int mode);
