@@ -58,6 +58,7 @@ static const struct {
 	{ PAGE_ETH, "self_lb_en_modifiable", 1 },
 	/* The netdev sends several packets in a WQE if it can. */
 	{ PAGE_ETH, "enhanced_multi_pkt_send_wqe", 0 },
+	{ PAGE_ETH, "scatter_fcs", 0 },
 	{ PAGE_ETH, "max_lso_cap", 18 },
 	{ PAGE_ETH, "wqe_inline_mode", 2 },		/* no headers have to be in the WQE */
 	{ PAGE_ETH, "wqe_vlan_insert", 0 },

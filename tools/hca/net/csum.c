@@ -3,6 +3,7 @@
  * Internet checksums.
  */
 #include <string.h>
+#include <zlib.h>
 
 #include "bytes.h"
 #include "csum.h"
@@ -137,4 +138,19 @@ void csum_fill_l4(uint8_t *data, const struct frame *f)
 	sum = ~l4_sum(f);
 	/* In UDP a checksum of 0 says that there is none; its other form of 0 is written. */
 	put_be16(field, sum || f->l4_type == L4_TCP ? sum : 0xffff);
+}
+
+/**
+ * frame_fcs() - compute the frame check sequence that follows a frame on the wire
+ * @data: the frame
+ * @len: bytes of it
+ * @fcs: gets the sequence, in the order of the wire
+ */
+void frame_fcs(const uint8_t *data, size_t len, uint8_t fcs[FCS_BYTES])
+{
+	uint32_t crc = crc32(0, data, len);
+	unsigned int i;
+
+	for (i = 0; i < FCS_BYTES; i++)
+		fcs[i] = crc >> 8 * i;
 }

@@ -19,4 +19,8 @@ bool csum_l4_ok(const struct frame *f);
 void csum_fill_ip(uint8_t *data, const struct frame *f);
 void csum_fill_l4(uint8_t *data, const struct frame *f);
 
+#define FCS_BYTES	4
+
+void frame_fcs(const uint8_t *data, size_t len, uint8_t fcs[FCS_BYTES]);
+
 #endif

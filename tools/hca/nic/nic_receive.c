@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "cq.h"
+#include "csum.h"
 #include "frame.h"
 #include "hca.h"
 #include "mkey.h"
@@ -37,6 +38,8 @@ struct arrival {
 	uint32_t flow_tag;
 	bool stripped;
 	uint16_t tci;		/* of the tag that was stripped */
+	size_t fcs_len;		/* bytes of @fcs that are stored behind the frame */
+	uint8_t fcs[FCS_BYTES];	/* of the frame on the wire */
 };
 
 static void nic_drop(struct hca *hca, uint64_t *counter, const char *why, uint32_t num)
@@ -114,16 +117,20 @@ static void nic_strip(struct arrival *a, const struct rq *rq, uint8_t *copy)
 }
 
 static enum cqe_error nic_scatter(struct hca *hca, const struct rq *rq, const struct rq_wqe *w,
-				  const struct frame *f)
+				  const struct arrival *a)
 {
 	const struct mkey_user user = { rq->pdn, rq->obj.num, rq->rlky };
 	struct wqe_seg seg[RQ_ENTRIES];
+	enum cqe_error error;
 	unsigned int i;
 
 	for (i = 0; i < w->n; i++)
 		seg[i] = (struct wqe_seg){ .addr = w->entry[i].addr, .len = w->entry[i].len,
 					   .lkey = w->entry[i].lkey };
-	return sg_scatter(hca, &user, seg, w->n, 0, f->data, f->len);
+	error = sg_scatter(hca, &user, seg, w->n, 0, a->f.data, a->f.len);
+	if (error || !a->fcs_len)
+		return error;
+	return sg_scatter(hca, &user, seg, w->n, a->f.len, a->fcs, a->fcs_len);
 }
 
 static void nic_complete(struct hca *hca, const struct rq *rq, const struct arrival *a,
@@ -131,8 +138,9 @@ static void nic_complete(struct hca *hca, const struct rq *rq, const struct arri
 {
 	struct completion c = {
 		.opcode = CQE_RESP_SEND, .qpn = rq->obj.num, .wqe_counter = index,
-		.byte_cnt = a->f.len, .srqn_uidx = rq->user_index, .real_time = rq->real_time,
-		.is_frame = true, .frame = nic_cqe_of(&a->f, &a->rss, &a->hash),
+		.byte_cnt = a->f.len + a->fcs_len, .srqn_uidx = rq->user_index,
+		.real_time = rq->real_time, .is_frame = true,
+		.frame = nic_cqe_of(&a->f, &a->rss, &a->hash),
 	};
 
 	c.frame.flow_tag = a->flow_tag;
@@ -152,7 +160,7 @@ static void nic_complete(struct hca *hca, const struct rq *rq, const struct arri
 static void nic_store(struct hca *hca, struct rq *rq, const struct rq_wqe *w,
 		      const struct arrival *a)
 {
-	enum cqe_error error = nic_scatter(hca, rq, w, &a->f);
+	enum cqe_error error = nic_scatter(hca, rq, w, a);
 
 	hca->count.wqes_rq++;
 	rq_consume(rq);
@@ -174,6 +182,10 @@ static void nic_deliver(struct hca *hca, struct rq *rq, struct arrival *a)
 	struct rq_wqe w;
 	int err;
 
+	if (rq->scatter_fcs) {
+		frame_fcs(a->f.data, a->f.len, a->fcs);
+		a->fcs_len = sizeof(a->fcs);
+	}
 	nic_strip(a, rq, copy);
 	err = rq_peek(hca, rq, &w);
 	if (err == -ENOENT) {
@@ -181,7 +193,7 @@ static void nic_deliver(struct hca *hca, struct rq *rq, struct arrival *a)
 		qcounter_add(hca, rq->counter_set, QC_OUT_OF_BUFFER);
 	} else if (err) {
 		nic_drop(hca, &hca->count.rx_queue_not_ready, "queue failed", rq->obj.num);
-	} else if (a->f.len > w.len) {
+	} else if (a->f.len + a->fcs_len > w.len) {
 		nic_drop(hca, &hca->count.rx_wqe_too_small, "WQE too small", rq->obj.num);
 	} else {
 		nic_store(hca, rq, &w, a);

@@ -150,12 +150,15 @@ void rq_consume(struct rq *rq)
 
 #define WQ_FIELD(fld) { IFC_OFF(rqc, wq.fld), IFC_BITS(wq, fld), "wq." #fld }
 
+/* Frames with their FCS, which not all NICs store. */
+static const struct ifc_field rqc_fcs[] = { IFC_FIELD(rqc, scatter_fcs) };
+
 /*
- * Fields of features that the HCA does not have: frames with FCS, hairpins, delayed drops, shared
- * receive queues, strides, cross channel, signatures, and header-data split.
+ * Fields of features that the HCA does not have: hairpins, delayed drops, shared receive queues,
+ * strides, cross channel, signatures, and header-data split.
  */
 static const struct ifc_field rqc_not_offered[] = {
-	IFC_FIELD(rqc, delay_drop_en), IFC_FIELD(rqc, scatter_fcs), IFC_FIELD(rqc, mem_rq_type),
+	IFC_FIELD(rqc, delay_drop_en), IFC_FIELD(rqc, mem_rq_type),
 	IFC_FIELD(rqc, hairpin), IFC_FIELD(rqc, rmpn), IFC_FIELD(rqc, hairpin_peer_sq),
 	IFC_FIELD(rqc, hairpin_peer_vhca), IFC_FIELD(rqc, shampo_no_match_alignment_granularity),
 	IFC_FIELD(rqc, shampo_match_criteria_type), IFC_FIELD(rqc, reservation_timeout),
@@ -191,6 +194,9 @@ static uint8_t rq_check_features(struct hca *hca, struct cmd *cmd, const uint8_t
 	uint8_t st = check_offered(cmd, WHY_RQ_FIELD_NOT_OFFERED, "rqc.", c, rqc_not_offered,
 				   ARRAY_SIZE(rqc_not_offered));
 
+	if (!st && !hca_cap_eth(hca, scatter_fcs))
+		st = check_offered(cmd, WHY_RQ_FIELD_NOT_OFFERED, "rqc.", c, rqc_fcs,
+				   ARRAY_SIZE(rqc_fcs));
 	if (st)
 		return st;
 	if (cmd->uid && IFC_GET(rqc, c, rlky))
@@ -264,6 +270,7 @@ static void rq_fill(struct hca *hca, struct rq *rq, const uint8_t *c)
 	rq->user_index = IFC_GET(rqc, c, user_index);
 	rq->rlky = IFC_GET(rqc, c, rlky);
 	rq->vsd = IFC_GET(rqc, c, vsd);
+	rq->scatter_fcs = IFC_GET(rqc, c, scatter_fcs);
 	rq->flush_in_error = IFC_GET(rqc, c, flush_in_error_en);
 	rq->real_time = ts_format_real_time(hca_cap_gen(hca, rq_ts_format),
 					    IFC_GET(rqc, c, ts_format));
@@ -310,7 +317,18 @@ static uint8_t create_rq(struct hca *hca, struct cmd *cmd)
 
 /* Bits of modify_bitmask, as MLX5_MODIFY_RQ_IN_MODIFY_BITMASK_* in mlx5_ifc.h. */
 #define MODIFY_VSD	(1ull << 1)
+#define MODIFY_FCS	(1ull << 2)
 #define MODIFY_COUNTER	(1ull << 3)
+
+/* Storing the FCS can change only if the NIC can store it. */
+static uint64_t modify_rq_unknown(struct hca *hca, uint64_t mask)
+{
+	uint64_t known = MODIFY_VSD | MODIFY_COUNTER;
+
+	if (hca_cap_eth(hca, scatter_fcs))
+		known |= MODIFY_FCS;
+	return mask & ~known;
+}
 
 static uint8_t modify_rq_check(struct hca *hca, struct cmd *cmd, const struct rq *rq)
 {
@@ -318,10 +336,10 @@ static uint8_t modify_rq_check(struct hca *hca, struct cmd *cmd, const struct rq
 	uint64_t mask = IFC_GET64(modify_rq_in, cmd->in, modify_bitmask);
 	unsigned int from = IFC_GET(modify_rq_in, cmd->in, rq_state), to = IFC_GET(rqc, c, state);
 
-	if (mask & ~(MODIFY_VSD | MODIFY_COUNTER))
+	if (modify_rq_unknown(hca, mask))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_RQ_MODIFY_MASK,
 				"modify_bitmask has unknown bits 0x%llx",
-				(unsigned long long)(mask & ~(MODIFY_VSD | MODIFY_COUNTER)));
+				(unsigned long long)modify_rq_unknown(hca, mask));
 	if (from != rq->state)
 		return cmd_fail(cmd, ST_BAD_RES_STATE, WHY_RQ_STATE,
 				"the RQ is in state %u, not %u", rq->state, from);
@@ -348,6 +366,8 @@ static uint8_t modify_rq(struct hca *hca, struct cmd *cmd)
 		return st;
 	if (mask & MODIFY_VSD)
 		rq->vsd = IFC_GET(rqc, c, vsd);
+	if (mask & MODIFY_FCS)
+		rq->scatter_fcs = IFC_GET(rqc, c, scatter_fcs);
 	if (mask & MODIFY_COUNTER)
 		rq->counter_set = IFC_GET(rqc, c, counter_set_id);
 	if (IFC_GET(rqc, c, state) != rq->state)
@@ -391,6 +411,7 @@ static uint8_t query_rq(struct hca *hca, struct cmd *cmd)
 	memcpy(c, rq->rqc, sizeof(rq->rqc));
 	IFC_SET(rqc, c, state, rq->state);
 	IFC_SET(rqc, c, vsd, rq->vsd);
+	IFC_SET(rqc, c, scatter_fcs, rq->scatter_fcs);
 	IFC_SET(rqc, c, counter_set_id, rq->counter_set);
 	IFC_SET(wq, IFC_ADDR(rqc, c, wq), hw_counter, rq->hw);
 	return ST_OK;

@@ -31,6 +31,7 @@ struct rq {
 	uint32_t user_index;
 	bool rlky;		/* WQEs may name the reserved lkey */
 	bool vsd;		/* VLAN tags are left in the frame */
+	bool scatter_fcs;	/* the FCS is stored behind the frame */
 	bool flush_in_error;	/* posted WQEs complete with an error in ERR */
 	bool real_time;		/* time stamps of CQEs are seconds and nanoseconds */
 	uint8_t counter_set;	/* Q counter, 0: none */

@@ -4,6 +4,7 @@
  * dropped.
  */
 #include <string.h>
+#include <zlib.h>
 
 #include "clock.h"
 #include "cq.h"
@@ -97,6 +98,37 @@ static void frames_are_stored_whole(void **state)
 	}
 	assert_int_equal(rig.hca->count.wqes_rq, ARRAY_SIZE(frame_rows));
 	assert_int_equal(drops(), 0);
+}
+
+#define CRC_RESIDUE	0x2144df1cu	/* CRC-32 of any frame with its FCS */
+
+/* With its FCS a frame is longer, and has to fit into the WQE. */
+static void frames_are_stored_with_their_fcs(void **state)
+{
+	uint32_t len[1] = { 2048 };
+	struct wire_queue q;
+	const uint8_t *cqe;
+	uint64_t addr;
+	size_t i;
+
+	(void)state;
+	wire_cap(scatter_fcs, 1);
+	q = sink(RQ_VSD | RQ_FCS);
+	for (i = 0; i < ARRAY_SIZE(frame_rows); i++) {
+		size_t bytes = frame_rows[i].len;
+
+		addr = wire_recv(&q, len, 1);
+		send_frame(frame_rows[i].bytes, bytes);
+		cqe = wire_expect(&q, CQE_RESP_SEND, i, 0);
+		assert_int_equal(get_be32(cqe + 44), bytes + 4);
+		assert_int_equal(crc32(0, ram(addr), bytes + 4), CRC_RESIDUE);
+		assert_int_equal(ram(addr)[bytes + 4], 0);
+	}
+	len[0] = frame_rows[0].len + 3;
+	wire_recv(&q, len, 1);
+	send_frame(frame_rows[0].bytes, frame_rows[0].len);
+	assert_null(wire_cqe(&q));
+	assert_int_equal(rig.hca->count.rx_wqe_too_small, 1);
 }
 
 static void buffers_are_filled_in_order(void **state)
@@ -587,7 +619,8 @@ static void own_frames_return_if_loopback_is_on(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(frames_are_stored_whole), T(buffers_are_filled_in_order),
+		T(frames_are_stored_whole), T(frames_are_stored_with_their_fcs),
+		T(buffers_are_filled_in_order),
 		T(wqes_are_consumed_in_the_order_of_the_ring), T(cqes_describe_the_headers),
 		T(wrong_checksums_are_not_called_right), T(customer_tags_are_stripped),
 		T(frames_are_traced), T(hash_chooses_the_queue),

@@ -97,6 +97,9 @@ static void features_must_be_offered(void **state)
 			       WHY_RQ_FIELD_NOT_OFFERED);
 		assert_non_null(strstr(rig.why, fields[i].name));
 	}
+	IFC_SET(per_protocol_networking_offload_caps, rig.hca->cap[CAP_ETH], scatter_fcs, 1);
+	IFC_SET(rqc, nicrig_rq(), scatter_fcs, 1);
+	assert_int_equal(nicrig_run(MLX5_CMD_OP_CREATE_RQ, NIC_UID), ST_OK);
 	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], cqe_version, 0);
 	IFC_SET(rqc, nicrig_rq(), user_index, 1);
 	assert_refused(nicrig_run(MLX5_CMD_OP_CREATE_RQ, NIC_UID), ST_BAD_PARAM,
@@ -213,6 +216,10 @@ static void tag_stripping_and_counter_can_be_modified(void **state)
 	assert_refused(modify(rqn, RQ_RDY, RQ_RDY, 1 << 3), ST_BAD_RES, WHY_OBJECT_UNKNOWN);
 	assert_refused(modify(rqn, RQ_RDY, RQ_RDY, 1 << 2), ST_BAD_PARAM, WHY_RQ_MODIFY_MASK);
 	assert_refused(modify(rqn, RQ_RDY, RQ_RDY, 1 << 4), ST_BAD_PARAM, WHY_RQ_MODIFY_MASK);
+	IFC_SET(per_protocol_networking_offload_caps, rig.hca->cap[CAP_ETH], scatter_fcs, 1);
+	IFC_SET(modify_rq_in, nic.in, ctx.scatter_fcs, 1);
+	assert_int_equal(modify(rqn, RQ_RDY, RQ_RDY, 1 << 2), ST_OK);
+	assert_true(rq->scatter_fcs && rq->vsd);
 	assert_int_equal(rq->counter_set, set);
 }
 

@@ -231,6 +231,7 @@ struct wire_queue wire_rq(unsigned int flags, uint32_t set)
 	IFC_SET(rqc, c, rlky, !(flags & RQ_NO_RLKY));
 	IFC_SET(rqc, c, flush_in_error_en, !!(flags & RQ_FLUSH));
 	IFC_SET(rqc, c, vsd, !!(flags & RQ_VSD));
+	IFC_SET(rqc, c, scatter_fcs, !!(flags & RQ_FCS));
 	IFC_SET(rqc, c, counter_set_id, set);
 	put_wq(IFC_ADDR(rqc, c, wq), &q, WIRE_LOG_RQ, 6);
 	q.num = create(MLX5_CMD_OP_CREATE_RQ, in, sizeof(in));

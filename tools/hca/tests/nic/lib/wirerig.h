@@ -80,7 +80,7 @@ void wire_post_frame(struct wire_queue *q, uint8_t flags, const void *bytes, siz
 
 /* ---- receive queues -------------------------------------------------------------------------- */
 
-enum { RQ_FLUSH = 1 << 0, RQ_VSD = 1 << 1, RQ_NO_RLKY = 1 << 2 };
+enum { RQ_FLUSH = 1 << 0, RQ_VSD = 1 << 1, RQ_NO_RLKY = 1 << 2, RQ_FCS = 1 << 3 };
 
 /* Make a receive queue that is ready, of Q counter set @set. */
 struct wire_queue wire_rq(unsigned int flags, uint32_t set);
