@@ -50,6 +50,7 @@ enum cmd_flags {
 	CMD_RAW_TX	= 1 << 5,	/* from user ids only with MLX5_UCTX_CAP_RAW_TX */
 	CMD_ETH		= 1 << 6,	/* only if the capability eth_net_offloads is set */
 	CMD_STEERING	= 1 << 7,	/* only if the capability nic_flow_table is set */
+	CMD_DC		= 1 << 8,	/* only if the capability dct is set */
 };
 
 /* A row of a table of commands: all that the HCA knows about a command before it runs. */

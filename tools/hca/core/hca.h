@@ -138,6 +138,8 @@ struct hca {
 	struct req_pool *req_pool;
 	struct watches *watches;	/* queues of failed QPs, whose records are polled */
 	struct specials *specials;	/* QP0 and QP1 */
+	struct dcs *dcs;		/* connections of DC targets */
+	uint32_t dc_last_connection;	/* of DC initiators; 0: none was made */
 	struct nic *nic;		/* send and receive queues without a queue pair */
 
 	/* pci, control */

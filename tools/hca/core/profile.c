@@ -23,7 +23,9 @@
 #define ERROR_EVENTS	(EVENT(0x10) | EVENT(0x11))
 /* SRQ_CATAS_ERROR, SRQ_LAST_WQE, SRQ_RQ_LIMIT. */
 #define SRQ_EVENTS	(EVENT(0x12) | EVENT(0x13) | EVENT(0x14))
-#define OBJECT_EVENTS	(QUEUE_EVENTS | ERROR_EVENTS | SRQ_EVENTS)
+/* DCT_DRAINED, DCT_KEY_VIOLATION. */
+#define DCT_EVENTS	(EVENT(0x1c) | EVENT(0x1d))
+#define OBJECT_EVENTS	(QUEUE_EVENTS | ERROR_EVENTS | SRQ_EVENTS | DCT_EVENTS)
 #define PORT_CHANGE	EVENT(0x09)
 
 /* Maximum and current values of the default profile. All capabilities not listed here are 0. */
@@ -49,6 +51,8 @@ static const struct def {
 	{ "general", "umr_extended_translation_offset", 1, 1 },
 	{ "general", "log_max_ra_req_qp", 4, 4 },
 	{ "general", "log_max_ra_res_qp", 4, 4 },
+	{ "general", "log_max_ra_req_dc", 4, 4 },
+	{ "general", "log_max_ra_res_dc", 4, 4 },
 	{ "general", "gid_table_size", 0, 0 },		/* 8 entries */
 	{ "general", "pkey_table_size", 0, 0 },		/* 128 entries */
 	{ "general", "max_qp_cnt", 8, 8 },
@@ -68,6 +72,8 @@ static const struct def {
 	{ "general", "drain_sigerr", 1, 1 },
 	{ "general", "umr_fence", 1, 1 },	/* small fence */
 	{ "general", "sctr_data_cqe", 1, 1 },
+	{ "general", "dc_req_scat_data_cqe", 1, 1 },
+	{ "general", "dct", 1, 0 },		/* off until the driver sets it by SET_HCA_CAP */
 	{ "general", "atomic", 1, 1 },
 	{ "general", "cq_oi", 1, 1 },
 	{ "general", "cq_resize", 1, 1 },
@@ -161,10 +167,11 @@ static const struct def {
 };
 
 /*
- * A doorbell or a CQE has the number of a queue pair, of a send queue or of a receive queue, and
- * does not say which. So send and receive queues have the upper half of the numbers.
+ * A doorbell or a CQE has the number of a queue pair, of a send queue, of a DC target or of a
+ * receive queue, and does not say which. So all but queue pairs have the upper half of the numbers.
  */
 #define FIRST_SQ	0x800000
+#define FIRST_DCT	0xa00000
 #define FIRST_RQ	0xc00000
 
 /* The greatest number of 24 bits is no object's, because all ones mean "none" in many fields. */
@@ -200,6 +207,7 @@ static const struct {
 	{ OBJ_RQT, 1, "log_max_rqt", 0, true },
 	{ OBJ_TIR, 1, "log_max_tir", 0, true },
 	{ OBJ_FLOW_GROUP, 1, NULL, 1 << 16, false },
+	{ OBJ_DCT, FIRST_DCT, NULL, FIRST_DCT + (1 << 18), false },
 	{ OBJ_RATE, 1, NULL, 1 << 16, false },
 	{ OBJ_OTHER, 1, NULL, 1 << 16, false },
 };

@@ -50,6 +50,8 @@ static const struct {
 	{ "max_wqe_sz_rq", 16, 512 },
 	{ "log_max_ra_req_qp", 0, 7 },
 	{ "log_max_ra_res_qp", 0, 7 },
+	{ "log_max_ra_req_dc", 0, 7 },
+	{ "log_max_ra_res_dc", 0, 7 },
 	{ "device_frequency_khz", 1000, 4000000 },
 	{ "gid_table_size", 0, 4 },
 	{ "pkey_table_size", 0, 5 },

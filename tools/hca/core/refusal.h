@@ -124,6 +124,7 @@
 	R(0x071a, QP_ATOMIC_MODE)			\
 	R(0x071b, QP_UMR_PD)				\
 	R(0x071c, QP_PRIVILEGED)			\
+	R(0x071d, QP_DCI_QUEUES)			\
 	/* shared receive queues */			\
 	R(0x0801, SRQ_SIZE)				\
 	R(0x0802, SRQ_STRIDE)				\
@@ -269,7 +270,15 @@
 	R(0x1908, ROCE_PATH_ADDRESS)			\
 	R(0x1909, ROCE_PATH_MAC)			\
 	R(0x190a, ROCE_PATH_UDP_PORT)			\
-	R(0x190b, ROCE_PATH_LOOPBACK)
+	R(0x190b, ROCE_PATH_LOOPBACK)			\
+	/* DC targets */				\
+	R(0x1a01, DCT_STATE)				\
+	R(0x1a02, DCT_FIELD_NOT_OFFERED)		\
+	R(0x1a03, DCT_PRIVILEGED)			\
+	R(0x1a04, DCT_USER_INDEX)			\
+	R(0x1a05, DCT_SCATTER_TO_CQE)			\
+	R(0x1a06, DCT_MTU)				\
+	R(0x1a07, DCT_ATOMIC_MODE)
 
 #define REFUSAL_ENUM(number, name) WHY_##name = number,
 enum cmd_refusal { REFUSALS(REFUSAL_ENUM) };

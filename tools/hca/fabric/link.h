@@ -75,6 +75,11 @@ struct link_ops {
 	 * no network header (in InfiniBand, no GRH).
 	 */
 	bool (*network_header)(const struct packet *p, uint8_t header[NETWORK_HEADER_BYTES]);
+	/*
+	 * Set the address of @path to where the packet came from; and what else a connection by
+	 * which the packet is answered takes from the packet.
+	 */
+	void (*reply)(struct hca *hca, const struct packet *p, struct qp_path *path);
 	/* Set the fields of a CQE that show the addresses. */
 	void (*to_cqe)(struct hca *hca, const struct packet *p, struct completion *c);
 };

@@ -20,6 +20,11 @@
 /* BTH opcode: service in the top three bits, operation below. */
 enum bth_service {
 	BTH_RC = 0x00, BTH_UC = 0x20, BTH_UD = 0x60, BTH_CNP = 0x80, BTH_XRC = 0xa0,
+	/*
+	 * Of the opcodes that the specification leaves to manufacturers. No public document tells
+	 * how mlx5 devices send packets of DC.
+	 */
+	BTH_DC = 0xc0,
 	BTH_SERVICE_MASK = 0xe0,
 	BTH_OP_MASK = 0x1f,
 };
@@ -34,6 +39,8 @@ enum bth_op {
 	BTH_FETCH_ADD = 0x14, BTH_SEND_LAST_INV = 0x16, BTH_SEND_ONLY_INV = 0x17,
 	/* Not in the specification: masked atomics of mlx5 devices. */
 	BTH_MASKED_CMP_SWAP = 0x1a, BTH_MASKED_FETCH_ADD = 0x1b,
+	/* Of DC only. */
+	BTH_CONNECT = 0x1c, BTH_DISCONNECT = 0x1d,
 };
 
 /* AETH syndrome: kind in bits 6:5, credits, timer or NAK code below. */
@@ -61,6 +68,9 @@ struct packet {
 	uint32_t qkey, sqpn;
 	/* XRCETH */
 	uint32_t xrc_srqn;
+	/* DCETH: in requests of DC, sqpn and the number of the connection; the key in CONNECT */
+	uint32_t dc_connection;
+	uint64_t dc_key;
 	/* RETH, AtomicETH */
 	uint64_t va;
 	uint32_t rkey;
@@ -97,8 +107,8 @@ static inline bool packet_is_response(const struct packet *p)
 {
 	uint8_t service = p->opcode & BTH_SERVICE_MASK, op = p->opcode & BTH_OP_MASK;
 
-	return (service == BTH_RC || service == BTH_XRC) && op >= BTH_READ_FIRST &&
-	       op <= BTH_ATOMIC_ACK;
+	return (service == BTH_RC || service == BTH_XRC || service == BTH_DC) &&
+	       op >= BTH_READ_FIRST && op <= BTH_ATOMIC_ACK;
 }
 
 struct packet *packet_alloc(struct fabric *f);

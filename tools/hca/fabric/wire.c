@@ -29,10 +29,14 @@
 enum {
 	XRCETH = 1 << 0, DETH = 1 << 1, RETH = 1 << 2, ATOMIC_ETH = 1 << 3, MASKS = 1 << 4,
 	AETH = 1 << 5, ATOMIC_ACK_ETH = 1 << 6, IMM_DT = 1 << 7, IETH = IMM_DT,
+	DCETH = 1 << 8, DC_KEY = 1 << 9,
 };
 
-/* Extended headers of each operation. DETH and XRCETH depend on the service, not the operation. */
-static const uint8_t ext_headers[BTH_OP_MASK + 1] = {
+/*
+ * Extended headers of each operation. DETH, XRCETH and DCETH depend on the service, not the
+ * operation.
+ */
+static const uint16_t ext_headers[BTH_OP_MASK + 1] = {
 	[BTH_SEND_LAST_IMM] = IMM_DT,
 	[BTH_SEND_ONLY_IMM] = IMM_DT,
 	[BTH_WRITE_FIRST] = RETH,
@@ -56,6 +60,7 @@ static const uint8_t ext_headers[BTH_OP_MASK + 1] = {
 	 */
 	[BTH_MASKED_CMP_SWAP] = ATOMIC_ETH | MASKS,
 	[BTH_MASKED_FETCH_ADD] = ATOMIC_ETH,
+	[BTH_CONNECT] = DC_KEY,
 };
 
 static unsigned int wire_ext_headers(const struct packet *p)
@@ -66,6 +71,8 @@ static unsigned int wire_ext_headers(const struct packet *p)
 		return DETH | ext_headers[op];
 	if (service == BTH_XRC && !packet_is_response(p))
 		return XRCETH | ext_headers[op];
+	if (service == BTH_DC && !packet_is_response(p))
+		return DCETH | ext_headers[op];
 	return ext_headers[op];
 }
 
@@ -88,6 +95,12 @@ static uint8_t *wire_put_ext_headers(const struct packet *p, uint8_t *at)
 
 	if (h & XRCETH)
 		at = wire_put32(at, p->xrc_srqn & 0xffffff);
+	if (h & DCETH) {
+		at = wire_put32(at, p->sqpn & 0xffffff);
+		at = wire_put32(at, p->dc_connection);
+	}
+	if (h & DC_KEY)
+		at = wire_put64(at, p->dc_key);
 	if (h & DETH) {
 		at = wire_put32(at, p->qkey);
 		at = wire_put32(at, p->sqpn & 0xffffff);
@@ -135,6 +148,12 @@ static const uint8_t *wire_get_ext_headers(struct packet *p, const uint8_t *at)
 
 	if (h & XRCETH)
 		at = wire_get32(at, &p->xrc_srqn);
+	if (h & DCETH) {
+		at = wire_get32(at, &p->sqpn);
+		at = wire_get32(at, &p->dc_connection);
+	}
+	if (h & DC_KEY)
+		at = wire_get64(at, &p->dc_key);
 	if (h & DETH) {
 		at = wire_get32(at, &p->qkey);
 		at = wire_get32(at, &p->sqpn);
@@ -176,7 +195,8 @@ static unsigned int wire_ext_bytes(const struct packet *p)
 {
 	unsigned int h = wire_ext_headers(p);
 
-	return (h & XRCETH ? 4 : 0) + (h & DETH ? 8 : 0) + (h & RETH ? 16 : 0) +
+	return (h & XRCETH ? 4 : 0) + (h & DCETH ? 8 : 0) + (h & DC_KEY ? 8 : 0) +
+	       (h & DETH ? 8 : 0) + (h & RETH ? 16 : 0) +
 	       (h & ATOMIC_ETH ? 28 : 0) + (h & MASKS ? 16 : 0) + (h & AETH ? 4 : 0) +
 	       (h & ATOMIC_ACK_ETH ? 8 : 0) + (h & IMM_DT ? 4 : 0);
 }
@@ -227,6 +247,7 @@ static void wire_put_bth(const struct packet *p, uint8_t *bth)
 /* Operations of each service; bits of enum bth_op. */
 #define OPS_UC		0x00000fffu		/* SEND and RDMA WRITE */
 #define OPS_RC		(OPS_UC | 0x0cdff000u)	/* READ, atomics, answers, SEND with IETH */
+#define OPS_DC		(OPS_RC | 1u << BTH_CONNECT | 1u << BTH_DISCONNECT)
 #define OPS_UD		(1u << BTH_SEND_ONLY | 1u << BTH_SEND_ONLY_IMM)
 
 static bool wire_opcode_ok(uint8_t opcode)
@@ -241,6 +262,8 @@ static bool wire_opcode_ok(uint8_t opcode)
 		return OPS_UC >> op & 1;
 	case BTH_UD:
 		return OPS_UD >> op & 1;
+	case BTH_DC:
+		return OPS_DC >> op & 1;
 	case BTH_CNP:
 		return opcode == CNP_OPCODE;
 	default:

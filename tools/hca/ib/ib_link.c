@@ -147,6 +147,17 @@ static bool ib_network_header(const struct packet *p, uint8_t header[NETWORK_HEA
 	return ib_hdr(p)->grh;
 }
 
+static void ib_reply(struct hca *hca, const struct packet *p, struct qp_path *path)
+{
+	const struct ib_headers *h = ib_hdr(p);
+
+	path->rlid = h->slid;
+	path->mlid = fabric_path_bits(hca, h->dlid);
+	path->sl = h->sl;
+	path->grh = h->grh;
+	memcpy(path->dgid, h->sgid, sizeof(path->dgid));
+}
+
 static void ib_to_cqe(struct hca *hca, const struct packet *p, struct completion *c)
 {
 	c->ml_path = fabric_path_bits(hca, ib_hdr(p)->dlid);
@@ -160,5 +171,5 @@ const struct link_ops ib_link = {
 	.send = fabric_tx, .receive = fabric_rx, .pending = fabric_rx_pending, .full = ib_full,
 	.set_wake = fabric_set_wake, .manage = ib_manage, .group = ib_group,
 	.wrong_source = ib_wrong_source, .wrong_destination = ib_wrong_destination,
-	.network_header = ib_network_header, .to_cqe = ib_to_cqe,
+	.network_header = ib_network_header, .reply = ib_reply, .to_cqe = ib_to_cqe,
 };

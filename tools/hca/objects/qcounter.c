@@ -34,6 +34,7 @@ static const uint16_t qc_byte[QC_NR] = {
 	QC(QC_REQ_CQE_ERR, req_cqe_error), QC(QC_RESP_CQE_ERR, resp_cqe_error),
 	QC(QC_IMPLIED_NAK, implied_nak_seq_err),
 	QC(QC_REQ_RNR_RETRIES, req_rnr_retries_exceeded),
+	QC(QC_RX_DCT_CONNECT, rx_dct_connect),
 #undef QC
 };
 

@@ -109,7 +109,7 @@ void qp_event(struct hca *hca, struct qp *qp, enum async_event event)
  * @now: the new state
  *
  * Notifies the transport. In states other than SQER and ERR a queue pair has no error. A queue pair
- * with an SRQ, other than XRC, takes no more WQEs from the SRQ when it enters ERR, and raises
+ * with an SRQ, other than XRC and DCI, takes no more WQEs from the SRQ when it enters ERR, and raises
  * SRQ_LAST_WQE once.
  */
 void qp_set_state(struct hca *hca, struct qp *qp, enum qp_state now)
@@ -123,7 +123,7 @@ void qp_set_state(struct hca *hca, struct qp *qp, enum qp_state now)
 		  qp_state_name(old), qp_state_name(now));
 	hca->board->qp->state(hca, qp, old, now);
 	if (now == QPS_ERR && old != QPS_ERR && qp->rq_type == RQ_SRQ && qp->type != QPT_XRC &&
-	    !qp->last_wqe_done) {
+	    qp->type != QPT_DCI && !qp->last_wqe_done) {
 		qp->last_wqe_done = true;
 		qp_event(hca, qp, EV_SRQ_LAST_WQE);
 	}
@@ -252,17 +252,38 @@ static void qp_path_decode(struct qp_path *path, const uint8_t *ads)
 }
 
 /**
+ * qp_path_lead() - let the path of a queue pair lead to another address
+ * @path: the path, which keeps what belongs to the queue pair: P_Key, timeout and port
+ * @to: the address
+ */
+void qp_path_lead(struct qp_path *path, const struct qp_path *to)
+{
+	struct qp_path own = *path;
+
+	*path = *to;
+	path->pkey_index = own.pkey_index;
+	path->ack_timeout = own.ack_timeout;
+	path->port = own.port;
+}
+
+/**
  * qp_decode() - decode the fields of the context that transitions may change
  * @qp: the queue pair, whose qpc[] is new
+ *
+ * The address of a DC initiator's path is that of its connection, and not from the context.
  */
 void qp_decode(struct qp *qp)
 {
 	const uint8_t *c = qp->qpc;
+	struct qp_path connected = qp->path;
 
 	qp_path_decode(&qp->path, IFC_ADDR(qpc, c, primary_address_path));
+	if (qp->type == QPT_DCI)
+		qp_path_lead(&qp->path, &connected);
 	qp_path_decode(&qp->alt_path, IFC_ADDR(qpc, c, secondary_address_path));
 	qp->pm_state = IFC_GET(qpc, c, pm_state);
-	qp->remote_qpn = IFC_GET(qpc, c, remote_qpn);
+	if (qp->type != QPT_DCI)
+		qp->remote_qpn = IFC_GET(qpc, c, remote_qpn);
 	qp->mtu = IFC_GET(qpc, c, mtu) ? 128u << IFC_GET(qpc, c, mtu) : 0;
 	qp->log_msg_max = IFC_GET(qpc, c, log_msg_max);
 	qp->log_ack_req_freq = IFC_GET(qpc, c, log_ack_req_freq);

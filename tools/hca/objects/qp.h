@@ -60,10 +60,11 @@ struct qp_path {
 	uint8_t port;		/* 1; 0 before RST2INIT */
 };
 
-/* The address vector of a datagram's WQE. */
+/* The address vector of a WQE of a datagram, or of a DC initiator. */
 struct wqe_av {
 	uint32_t qkey;
-	uint32_t dqpn;
+	uint64_t dc_key;	/* DC: in the place of the Q_Key */
+	uint32_t dqpn;		/* or the number of a DC target */
 	bool compact;		/* the form of 16 bytes */
 	struct qp_path path;	/* without what belongs to the queue pair: P_Key, timeout, port */
 };
@@ -131,6 +132,7 @@ struct qp {
 	bool last_wqe_done;	/* SRQ_LAST_WQE was raised since ERR was entered */
 	enum cqe_error error;	/* why the queue pair entered SQER or ERR */
 	uint64_t cnp_ns;	/* when the last CNP was sent to the peer */
+	uint32_t dc_connection;	/* DC: number of the connection */
 	bool cq_dead;		/* a completion was lost; ERR is entered from the event loop */
 
 	uint8_t qpc[QPC_BYTES];	/* as the commands built it, for QUERY_QP */
@@ -153,6 +155,11 @@ struct qp_ops {
 	void (*destroy)(struct hca *hca, struct qp *qp);
 	/* An XRC SRQ is about to be freed: drop the receive WQEs that were taken from it. */
 	void (*srq_gone)(struct hca *hca, struct srq *srq);
+	/*
+	 * A DC target is in DRAINING. The transport closes its connections from the event loop, and
+	 * calls dct_drained().
+	 */
+	void (*dct_drain)(struct hca *hca);
 };
 
 /* ---- qp_name.c ------------------------------------------------------------------------------- */
@@ -174,6 +181,7 @@ void qp_event(struct hca *hca, struct qp *qp, enum async_event event);
 void qp_lost_cqe(struct hca *hca, uint32_t qpn);
 bool qp_dbr_read(struct hca *hca, const struct qp *qp, unsigned int which, uint16_t *val);
 void qp_decode(struct qp *qp);
+void qp_path_lead(struct qp_path *path, const struct qp_path *to);
 void qp_release(struct hca *hca, struct qp *qp);
 
 extern const struct hca_module qp_module;
@@ -184,6 +192,7 @@ uint8_t qp_check_context(struct hca *hca, struct cmd *cmd, const uint8_t *c);
 uint8_t qp_check_features(struct hca *hca, struct cmd *cmd, const struct qp *qp);
 uint8_t qp_check_ordering(struct hca *hca, struct cmd *cmd, enum qp_type type, const uint8_t *c);
 bool qp_has_real_time(struct hca *hca, const struct qp *qp);
+unsigned int qp_pkeys(struct hca *hca);
 
 /* ---- qp_roce.c: paths of an Ethernet port ---------------------------------------------------- */
 

@@ -7,6 +7,7 @@
 #include "cmd.h"
 #include "hca.h"
 #include "ifc.h"
+#include "profile.h"
 #include "qp.h"
 #include "roce_address.h"
 #include "ts_format.h"
@@ -41,7 +42,8 @@ _Static_assert(QPC_DBR_UMEM_ID + 32 == sizeof(IFC_T(qpc)), "the last field of a 
 
 /*
  * Fields of features that queue pairs do not have, whatever the profile: LAG, values forced on RoCE
- * packets, end-to-end credits by packet, IPoIB offloads, rate limits, cross channel, DC.
+ * packets, end-to-end credits by packet, IPoIB offloads, rate limits, cross channel; and the access
+ * key of a DC initiator, whose WQEs have the keys.
  * latency_sensitive is not among them: software cannot see whether the HCA follows this hint, and
  * the stock driver sets it for its UMR queue pair.
  */
@@ -135,6 +137,8 @@ static bool qp_type_out_of_order(struct hca *hca, enum qp_type type)
 		return hca_cap_gen(hca, dp_ordering_ooo_all_ud);
 	case QPT_XRC:
 		return hca_cap_gen(hca, dp_ordering_ooo_all_xrc);
+	case QPT_DCI:
+		return hca_cap_gen(hca, dp_ordering_ooo_all_dc);
 	default:
 		return false;
 	}
@@ -176,6 +180,17 @@ bool qp_has_real_time(struct hca *hca, const struct qp *qp)
 }
 
 /**
+ * qp_pkeys() - number of entries of the port's P_Key table
+ * @hca: the HCA
+ *
+ * Return: the number; the only P_Key of an Ethernet port is 0xffff.
+ */
+unsigned int qp_pkeys(struct hca *hca)
+{
+	return hca->profile->eth ? 1 : 128u << hca_cap_gen(hca, pkey_table_size);
+}
+
+/**
  * qp_check_features() - refuse a new queue pair with a feature that the capabilities lack
  * @hca: the HCA
  * @cmd: CREATE_QP
@@ -193,6 +208,9 @@ uint8_t qp_check_features(struct hca *hca, struct cmd *cmd, const struct qp *qp)
 	if ((qp->cs_req || qp->cs_res) && !hca_cap_gen(hca, sctr_data_cqe))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_SCATTER_TO_CQE_NOT_OFFERED,
 				"scatter to CQE is not supported (sctr_data_cqe)");
+	if (qp->cs_req && qp->type == QPT_DCI && !hca_cap_gen(hca, dc_req_scat_data_cqe))
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_SCATTER_TO_CQE_NOT_OFFERED,
+				"a DCI cannot scatter to CQEs (dc_req_scat_data_cqe)");
 	if (qp->block_lb_mc && (qp->type != QPT_UD || !hca_cap_gen(hca, block_lb_mc)))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_FIELD_NOT_OFFERED,
 				"a %s QP cannot block the loopback of multicast",

@@ -80,6 +80,9 @@ static uint8_t qp_check_type(struct hca *hca, struct cmd *cmd, const struct qp *
 	case QPT_XRC:
 		ok = hca_cap_gen(hca, xrc);
 		break;
+	case QPT_DCI:
+		ok = hca_cap_gen(hca, dct);
+		break;
 	case QPT_QP0:
 	case QPT_QP1:
 		if (hca->profile->eth && (qp->type == QPT_QP0 || !hca_cap_gen(hca, roce)))
@@ -113,6 +116,10 @@ static uint8_t qp_check_sizes(struct hca *hca, struct cmd *cmd, const struct qp 
 	if (qp->rq_type == RQ_CRQ)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_RQ_TYPE, "rq_type %u is not supported",
 				qp->rq_type);
+	/* The stock driver gives a DCI the SRQ that a program names, though it never receives. */
+	if (qp->type == QPT_DCI && (!qp->has_sq || qp->rq_type == RQ_OWN))
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_DCI_QUEUES,
+				"a DCI must have an SQ and no RQ");
 	if (qp->rq_type != RQ_OWN &&
 	    (IFC_GET(qpc, c, log_rq_size) || IFC_GET(qpc, c, log_rq_stride)))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_RQ_SIZE,

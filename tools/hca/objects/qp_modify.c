@@ -28,7 +28,7 @@ static bool qp_type_connected(enum qp_type t)
 
 static bool qp_type_reliable(enum qp_type t)
 {
-	return t == QPT_RC || t == QPT_XRC;
+	return t == QPT_RC || t == QPT_XRC || t == QPT_DCI;
 }
 
 /* qp_optpar bits, as enum mlx5_qp_optpar in linux/mlx5/qp.h. */
@@ -64,6 +64,10 @@ enum { PM_MIGRATED = 3 };	/* pm_state */
 		     ~(uint32_t)(OPT_PKEY | OPT_QKEY | OPT_PORT | OPT_ANY)) | OPT_UDP_SPORT)
 #define OPT_NOT_UC ((uint32_t)(OPT_RRE | OPT_RAE | OPT_RNR_TIMEOUT | OPT_SRA | OPT_RRA | \
 			       OPT_RETRY | OPT_RNR_RETRY | OPT_TIMEOUT))
+
+/* Parameters of a responder and of a path, which an initiator of DC does not have. */
+#define OPT_NOT_DCI ((uint32_t)(OPT_ACCESS | OPT_QKEY | OPT_RNR_TIMEOUT | OPT_PATH | OPT_RRA) | \
+		     OPT_UDP_SPORT)
 
 static const struct trans_desc {
 	uint8_t from, to;	/* enum qp_state */
@@ -177,15 +181,9 @@ static void trans_merge(const struct qp *qp, enum trans t, uint64_t opt, const u
 	}
 }
 
-/* The only P_Key of an Ethernet port is 0xffff. */
-static unsigned int trans_pkeys(struct hca *hca)
-{
-	return hca->profile->eth ? 1 : 128u << hca_cap_gen(hca, pkey_table_size);
-}
-
 static uint8_t trans_check_path(struct hca *hca, struct cmd *cmd, const struct qp_path *path)
 {
-	if (path->pkey_index >= trans_pkeys(hca))
+	if (path->pkey_index >= qp_pkeys(hca))
 		return cmd_fail(cmd, ST_BAD_INDEX, WHY_PKEY_INDEX,
 				"P_Key index %u is beyond the table", path->pkey_index);
 	if (path->grh && path->src_gid_index >= hca->profile->gids)
@@ -201,6 +199,12 @@ static uint8_t trans_check_path(struct hca *hca, struct cmd *cmd, const struct q
 	return ST_OK;
 }
 
+static unsigned int trans_sra_max(struct hca *hca, enum qp_type type)
+{
+	return type == QPT_DCI ? hca_cap_gen(hca, log_max_ra_req_dc) :
+				 hca_cap_gen(hca, log_max_ra_req_qp);
+}
+
 /* Refuse values with which the queue pair could not work in the new state. */
 static uint8_t trans_check_values(struct hca *hca, struct cmd *cmd, const struct qp *n,
 				  enum trans t)
@@ -213,7 +217,7 @@ static uint8_t trans_check_values(struct hca *hca, struct cmd *cmd, const struct
 	if (n->rae && !hca_cap_gen(hca, atomic))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_ATOMICS_NOT_OFFERED,
 				"atomics are not supported (atomic)");
-	if (n->rae && qp_type_reliable(n->type) &&
+	if (n->rae && qp_type_reliable(n->type) && n->type != QPT_DCI &&
 	    (n->atomic_mode < ATOMIC_IB_COMP || n->atomic_mode > ATOMIC_8B))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_ATOMIC_MODE,
 				"atomic_mode %u is not supported", n->atomic_mode);
@@ -238,7 +242,7 @@ static uint8_t trans_check_values(struct hca *hca, struct cmd *cmd, const struct
 	if (IFC_GET(qpc, n->qpc, log_rra_max) > hca_cap_gen(hca, log_max_ra_res_qp))
 		return cmd_fail(cmd, ST_LIM, WHY_QP_RRA_MAX, "log_rra_max %u is too large",
 				IFC_GET(qpc, n->qpc, log_rra_max));
-	if (IFC_GET(qpc, n->qpc, log_sra_max) > hca_cap_gen(hca, log_max_ra_req_qp))
+	if (IFC_GET(qpc, n->qpc, log_sra_max) > trans_sra_max(hca, n->type))
 		return cmd_fail(cmd, ST_LIM, WHY_QP_SRA_MAX, "log_sra_max %u is too large",
 				IFC_GET(qpc, n->qpc, log_sra_max));
 	return ST_OK;
@@ -263,7 +267,9 @@ static uint8_t trans_check_optpar(struct hca *hca, struct cmd *cmd, const struct
 	if (opt & OPT_ALT)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_PATH_MIGRATION,
 				"the HCA has no alternate paths");
-	if (!qp_type_connected(qp->type))
+	if (qp->type == QPT_DCI)
+		bad |= opt & OPT_NOT_DCI;
+	else if (!qp_type_connected(qp->type))
 		bad |= opt & OPT_NOT_UD;
 	else if (qp->type == QPT_UC)
 		bad |= opt & OPT_NOT_UC;

@@ -14,6 +14,8 @@
 #include "cmd.h"
 #include "cmdif.h"
 #include "cq.h"
+#include "dc.h"
+#include "dct.h"
 #include "dev.h"
 #include "dispatch.h"
 #include "eq.h"
@@ -62,17 +64,18 @@
 #define HCA_MODULES(...)							\
 	&pages_module, &uctx_module, &umem_module, &eq_module, &pd_module,	\
 	&qcounter_module, &pacing_module, &memic_module, &mkey_module,		\
-	&cq_module, &srq_module, &mcast_module, &qp_module,			\
+	&cq_module, &srq_module, &mcast_module, &qp_module, &dct_module,	\
 	&tis_module, &sq_module, &rq_module, &rqt_module, &tir_module,		\
 	&flow_module, &cmdif_module, &fabric_module, __VA_ARGS__,		\
-	&sched_module, &fault_module, &req_module, &watch_module,		\
+	&sched_module, &fault_module, &req_module, &watch_module, &dc_module,	\
 	&dispatch_module, &nic_module, &iseg_module, &pci_module, &uar_module
 
 /* The tables of commands of an HCA whose port has the tables in the arguments. */
 #define HCA_CMDS(...)								\
 	cap_cmds, pages_cmds, uctx_cmds, umem_cmds, general_cmds, absent_cmds,	\
 	eq_cmds, pd_cmds, qcounter_cmds, pacing_cmds, memic_cmds, mkey_cmds,	\
-	cq_cmds, srq_cmds, mcast_cmds, qp_cmds, qp_modify_cmds, tis_cmds,	\
+	cq_cmds, srq_cmds, mcast_cmds, qp_cmds, qp_modify_cmds, dct_cmds,	\
+	tis_cmds,								\
 	sq_cmds, rq_cmds, rqt_cmds, tir_cmds, flow_table_cmds,			\
 	flow_group_cmds, flow_entry_cmds, flow_counter_cmds, dev_cmds,		\
 	__VA_ARGS__, fault_cmds, uar_cmds

@@ -47,6 +47,7 @@ const uint8_t *roce_group(const struct packet *p);
 const char *roce_wrong_source(const struct qp *qp, const struct packet *p);
 const char *roce_wrong_destination(struct hca *hca, const struct qp *qp, const struct packet *p);
 bool roce_network_header(const struct packet *p, uint8_t header[NETWORK_HEADER_BYTES]);
+void roce_reply(struct hca *hca, const struct packet *p, struct qp_path *path);
 void roce_to_cqe(struct hca *hca, const struct packet *p, struct completion *c);
 
 /* ---- roce_cnp.c: congestion ------------------------------------------------------------------ */

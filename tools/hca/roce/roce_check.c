@@ -135,6 +135,27 @@ bool roce_network_header(const struct packet *p, uint8_t header[NETWORK_HEADER_B
 }
 
 /**
+ * roce_reply() - set the address of a path to where a packet came from
+ * @hca: the HCA
+ * @p: the packet
+ * @path: the path
+ */
+void roce_reply(struct hca *hca, const struct packet *p, struct qp_path *path)
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+	const struct roce_headers *h = roce_hdr(p);
+
+	(void)hca;
+	memcpy(path->rmac, h->smac, sizeof(path->rmac));
+	if (h->kind != ROCE_IP4) {
+		memcpy(path->dgid, h->net + NET_SIP, sizeof(path->dgid));
+		return;
+	}
+	memcpy(path->dgid, mapped, sizeof(mapped));
+	memcpy(path->dgid + sizeof(mapped), h->net + IPV4_SIP, 4);
+}
+
+/**
  * roce_to_cqe() - set the fields of a CQE that show the addresses
  * @hca: the HCA
  * @p: the packet

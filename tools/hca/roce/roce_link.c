@@ -171,7 +171,7 @@ const struct link_ops roce_link = {
 	.send = roce_send, .receive = roce_receive, .pending = roce_pending, .full = roce_is_full,
 	.set_wake = roce_set_wake, .manage = roce_manage, .group = roce_group,
 	.wrong_source = roce_wrong_source, .wrong_destination = roce_wrong_destination,
-	.network_header = roce_network_header, .to_cqe = roce_to_cqe,
+	.network_header = roce_network_header, .reply = roce_reply, .to_cqe = roce_to_cqe,
 };
 
 /* ---- module ---------------------------------------------------------------------------------- */

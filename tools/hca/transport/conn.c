@@ -24,13 +24,23 @@ struct mkey_user conn_user(const struct qp *qp, uint32_t pdn)
 
 static uint8_t conn_service(const struct qp *qp)
 {
-	return qp->type == QPT_UC ? BTH_UC : qp->type == QPT_XRC ? BTH_XRC : BTH_RC;
+	switch (qp->type) {
+	case QPT_UC:
+		return BTH_UC;
+	case QPT_XRC:
+		return BTH_XRC;
+	case QPT_DCI:
+	case QPT_DCT:
+		return BTH_DC;
+	default:
+		return BTH_RC;
+	}
 }
 
 /**
  * conn_packet() - make a packet from a connected queue pair to its peer
  * @hca: the HCA
- * @qp: the queue pair, RC, XRC or UC
+ * @qp: the queue pair, RC, XRC or UC; of DC, while it is connected
  * @op: operation, enum bth_op
  * @psn: packet sequence number
  *
@@ -46,5 +56,9 @@ struct packet *conn_packet(struct hca *hca, const struct qp *qp, uint8_t op, uin
 	p->opcode = op | conn_service(qp);
 	p->dqpn = qp->remote_qpn;
 	p->psn = psn & PSN_MASK;
+	if (qp->type == QPT_DCI) {
+		p->sqpn = qp->obj.num;
+		p->dc_connection = qp->dc_connection;
+	}
 	return p;
 }

@@ -19,7 +19,8 @@ struct packet;
 /* Whether the service acknowledges packets and repairs losses. */
 static inline bool conn_reliable(const struct qp *qp)
 {
-	return qp->type == QPT_RC || qp->type == QPT_XRC;
+	return qp->type == QPT_RC || qp->type == QPT_XRC || qp->type == QPT_DCI ||
+	       qp->type == QPT_DCT;
 }
 
 /* Whether each packet has an address of its own. */

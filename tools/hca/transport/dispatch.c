@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "conn.h"
+#include "dc.h"
 #include "dispatch.h"
 #include "fault.h"
 #include "hca.h"
@@ -23,13 +24,15 @@ struct specials {
 
 /* ---- receiving ------------------------------------------------------------------------------- */
 
-static bool packet_service_matches(const struct qp *qp, uint8_t opcode)
+static bool packet_service_matches(const struct qp *qp, const struct packet *p)
 {
-	switch (opcode & BTH_SERVICE_MASK) {
+	switch (p->opcode & BTH_SERVICE_MASK) {
 	case BTH_RC:
 		return qp->type == QPT_RC;
 	case BTH_XRC:
 		return qp->type == QPT_XRC;
+	case BTH_DC:
+		return qp->type == QPT_DCI && packet_is_response(p);
 	case BTH_UC:
 		return qp->type == QPT_UC;
 	case BTH_UD:
@@ -46,7 +49,7 @@ static const char *packet_why_drop(struct hca *hca, const struct qp *qp, const s
 
 	if (!qp)
 		return "no QP";
-	if (!packet_service_matches(qp, p->opcode))
+	if (!packet_service_matches(qp, p))
 		return "service";
 	why = link_of(hca)->wrong_source(qp, p);
 	if (why)
@@ -87,6 +90,8 @@ static void dispatch_packet(struct hca *hca, struct packet *p)
 
 	if (group)
 		mcast_each(hca, group, dispatch_to_member, p);
+	else if (dc_is_request(p))
+		dc_receive(hca, p);
 	else if (p->dqpn > 1)
 		dispatch_to_qp(hca, qp_find(hca, p->dqpn), p);
 	else if (p->dqpn == 1 || has_qp0(special[0]) || !link_of(hca)->manage(hca, p))
@@ -186,6 +191,7 @@ static void transport_qp_destroy(struct hca *hca, struct qp *qp)
 
 const struct qp_ops transport_qp_ops = {
 	.state = transport_qp_state, .destroy = transport_qp_destroy, .srq_gone = resp_forget_srq,
+	.dct_drain = dc_drain,
 };
 
 /* ---- module ---------------------------------------------------------------------------------- */

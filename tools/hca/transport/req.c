@@ -63,6 +63,7 @@ static void req_drop_ops(struct requester *req)
 {
 	struct send_op *op;
 
+	req_disconnect(req->hca, req->run.qp);
 	while ((op = TAILQ_FIRST(&req->ops)))
 		req_op_remove(req, op);
 	req->cur = NULL;
@@ -133,7 +134,8 @@ void req_flush(struct hca *hca, struct qp *qp)
 	watch_set(hca, &req->watch, watched);
 	req->poisoned = true;
 	TAILQ_FOREACH(op, &req->ops, link)
-		req_flush_op(hca, qp, op);
+		if (!op->connect)
+			req_flush_op(hca, qp, op);
 	if (qp->state == QPS_ERR)
 		qp->next_send_psn = psn_add(qp->next_send_psn, -req->unsent);
 	req_drop_ops(req);

@@ -27,6 +27,7 @@ struct send_op {
 	TAILQ_ENTRY(send_op) link;
 	uint16_t idx;		/* WQEBB counter of its first WQEBB */
 	bool started;		/* has been given its PSNs */
+	bool connect;		/* no WQE: connects a DC initiator for the next operation */
 	/* executed; or sent and, if RC or XRC, acknowledged or responded to */
 	bool finished;
 	enum cqe_error error;	/* to complete with when it is the oldest */
@@ -53,6 +54,8 @@ struct requester {
 	bool drained;			/* the drained state was reported since it was entered */
 	bool poisoned;			/* an operation has failed: no later operation is started */
 	bool told;			/* a CQE has told of an error since the queue was started */
+	struct wqe_av peer;		/* of a DC initiator: what it is connected to */
+	bool connected;
 	uint64_t umr_since_ns;		/* when a UMR began to wait for a later UMR; or 0 */
 	bool recovering;		/* packets were retransmitted, none acknowledged since */
 	struct event *timer;		/* for retry or RNR, one at a time */
@@ -109,6 +112,12 @@ void req_progress(struct requester *req);
 void req_rewind(struct requester *req, uint32_t psn);
 void req_retry(struct requester *req);
 void req_rnr(struct requester *req, uint32_t psn, unsigned int timer);
+
+/* req_dc.c: connections of DC initiators */
+bool req_may_connect(const struct qp *qp, const struct send_op *op);
+bool req_connect(struct hca *hca, struct qp *qp, struct send_op *op);
+void req_disconnect(struct hca *hca, struct qp *qp);
+struct packet *req_connect_packet(struct hca *hca, const struct qp *qp, const struct send_op *op);
 
 /* req_fault.c: page faults of local memory */
 bool req_held_up(struct hca *hca, struct qp *qp, struct send_op *op, enum cqe_error error,

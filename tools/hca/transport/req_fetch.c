@@ -62,6 +62,10 @@ int req_load_wqe(struct hca *hca, const struct qp *qp, uint16_t idx, struct send
 		w->why = "the WQE is longer than max_wqe_sz_sq";
 		return 0;
 	}
+	if (qp->type == QPT_DCI && w->ds * WQE_DS > hca_cap_gen(hca, max_wqe_sz_sq_dc)) {
+		w->why = "the WQE is longer than max_wqe_sz_sq_dc";
+		return 0;
+	}
 	if (n > room || n > qp->sq_cnt) {
 		w->why = "the WQE is longer than what was posted";
 		return 0;
@@ -94,12 +98,12 @@ static bool req_atomic_offered(struct hca *hca, struct send_wqe *w)
 }
 
 /*
- * Check the address vector of a datagram; other WQEs have none. It may have any static rate:
+ * Check the address vector of a datagram or of a DC initiator; other WQEs have none. It may have any static rate:
  * libmlx5 writes the rate of the path, and does not ask for stat_rate_support.
  */
 static bool req_address_offered(struct hca *hca, const struct qp *qp, struct send_wqe *w)
 {
-	if (w->local || !conn_datagram(qp))
+	if (w->local || (!conn_datagram(qp) && qp->type != QPT_DCI))
 		return true;
 	if (!w->av.compact || hca_cap_gen(hca, compact_address_vector))
 		return true;

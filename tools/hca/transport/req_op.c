@@ -210,12 +210,18 @@ void req_reap(struct hca *hca, struct qp *qp)
  * req_fail() - fail a work request, which completes when it is the oldest
  * @hca: the HCA
  * @qp: the queue pair
- * @op: the work request
+ * @op: the work request; if it connects a DC initiator, the one that it connects for fails instead
  * @error: what its CQE says
  */
 void req_fail(struct hca *hca, struct qp *qp, struct send_op *op, enum cqe_error error)
 {
+	struct send_op *next = TAILQ_NEXT(op, link);
+
 	qp->req->poisoned = true;
+	if (op->connect && next) {
+		req_op_remove(qp->req, op);
+		op = next;
+	}
 	op->error = error;
 	req_reap(hca, qp);
 }

@@ -54,8 +54,7 @@ static bool req_may_start(const struct qp *qp, const struct send_op *op)
 }
 
 /* A datagram has to fit a packet of the port and the queue pair. */
-static enum cqe_error req_check_datagram(struct hca *hca, const struct qp *qp,
-					 struct send_wqe *w)
+static enum cqe_error req_check_datagram(struct hca *hca, const struct qp *qp, struct send_wqe *w)
 {
 	const struct link_ops *link = link_of(hca);
 
@@ -71,15 +70,23 @@ static enum cqe_error req_check_length(const struct qp *qp, const struct send_wq
 	return ERR_NONE;
 }
 
+static enum cqe_error req_check_op(struct hca *hca, const struct qp *qp, struct send_wqe *w)
+{
+	enum cqe_error error;
+
+	if (conn_datagram(qp))
+		return req_check_datagram(hca, qp, w);
+	error = req_check_length(qp, w);
+	if (!error && qp->type == QPT_DCI && !w->local)
+		error = link_of(hca)->check_av(hca, &w->av, &w->why);
+	return error;
+}
+
 /* Give the operation its PSNs. */
-static enum cqe_error req_start_op(struct hca *hca, struct qp *qp, struct send_op *op)
+static void req_start_op(struct qp *qp, struct send_op *op)
 {
 	struct requester *req = qp->req;
-	enum cqe_error error = conn_datagram(qp) ? req_check_datagram(hca, qp, &op->w) :
-						     req_check_length(qp, &op->w);
 
-	if (error)
-		return error;
 	op->started = true;
 	op->psn = qp->next_send_psn;
 	if (op->w.local)
@@ -92,7 +99,6 @@ static enum cqe_error req_start_op(struct hca *hca, struct qp *qp, struct send_o
 		req->rd_out++;
 	qp->next_send_psn = psn_add(qp->next_send_psn, op->npsn);
 	req->unsent += op->npsn;
-	return ERR_NONE;
 }
 
 /* ---- packets --------------------------------------------------------------------------------- */
@@ -257,7 +263,9 @@ static enum cqe_error req_make_packet(struct hca *hca, const struct qp *qp, stru
 	*out = NULL;
 	if (conn_datagram(qp))
 		return req_ud_packet(hca, qp, op, out);
-	if (op->w.is_read)
+	if (op->connect)
+		*out = req_connect_packet(hca, qp, op);
+	else if (op->w.is_read)
 		*out = req_read_packet(hca, qp, op);
 	else if (op->w.is_atomic)
 		*out = req_atomic_packet(hca, qp, op);
@@ -415,13 +423,17 @@ static enum step req_step(struct hca *hca, struct qp *qp)
 	if (op->error)
 		return STEP_IDLE;
 	if (!op->started) {
-		if (!req_may_start(qp, op))
+		if (!req_may_start(qp, op) || !req_may_connect(qp, op))
 			return STEP_IDLE;
-		error = req_start_op(hca, qp, op);
+		error = req_check_op(hca, qp, &op->w);
 		if (error) {
 			req_fail(hca, qp, op, error);
 			return STEP_IDLE;
 		}
+		if (!req_connect(hca, qp, op))
+			return STEP_BLOCKED;
+		req_start_op(qp, op);
+		op = req->cur;
 	}
 	return op->w.local ? req_run_local(hca, qp, op) : req_send_packet(hca, qp, op);
 }

@@ -65,14 +65,15 @@ static enum outcome resp_need_wqe(struct hca *hca, struct qp *qp, const struct r
 }
 
 /*
- * A message of one packet that is short enough goes into the CQE alone, if the queue pair is of RC
- * and its cs_res asks for that.
+ * A message of one packet that is short enough goes into the CQE alone, if the queue pair is of RC,
+ * or a DC target, and its cs_res asks for that.
  */
 static bool resp_fits_cqe(const struct qp *qp, const struct bth_desc *d, const struct packet *p)
 {
 	uint32_t limit = qp->cs_res == 2 ? 64 : qp->cs_res == 1 ? 32 : 0;
 
-	return d->first && d->last && p->head.len && p->head.len <= limit && qp->type == QPT_RC;
+	return d->first && d->last && p->head.len && p->head.len <= limit &&
+	       (qp->type == QPT_RC || qp->type == QPT_DCT);
 }
 
 /* Wait for a page of the receive WQE in use. */

@@ -33,6 +33,22 @@ static void resp_trace_refusal(struct hca *hca, const struct qp *qp, const struc
 		  qp->obj.num, p->psn, p->opcode, why->nak, cqe_error_syndrome(error));
 }
 
+/*
+ * A queue pair that has refused a request fails. Of a DC target only the connection fails: it
+ * accepts no packets any more, and the target stays as it is for others.
+ */
+static void resp_fail(struct hca *hca, struct qp *qp, enum cqe_error error, enum async_event event)
+{
+	if (qp->type != QPT_DCT) {
+		qp_to_error(hca, qp, error, event);
+		return;
+	}
+	qp->state = QPS_ERR;
+	qp->resp->msg = MSG_NONE;
+	if (qp->resp->have_rwqe)
+		resp_complete_error(hca, qp, ERR_FLUSHED);
+}
+
 /**
  * resp_refuse() - refuse a request
  * @hca: the HCA
@@ -41,7 +57,7 @@ static void resp_trace_refusal(struct hca *hca, const struct qp *qp, const struc
  * @why: the reason
  *
  * NAKs the request if the service is reliable, completes the receive WQE in use with an error, and
- * moves the queue pair to ERR.
+ * moves the queue pair, or the connection of a DC target, to ERR.
  */
 void resp_refuse(struct hca *hca, struct qp *qp, const struct packet *p, const struct refusal *why)
 {
@@ -59,7 +75,7 @@ void resp_refuse(struct hca *hca, struct qp *qp, const struct packet *p, const s
 	if (told)
 		resp_complete_error(hca, qp, error);
 	resp->msg = MSG_NONE;
-	qp_to_error(hca, qp, error, told ? 0 : why->event);
+	resp_fail(hca, qp, error, told ? 0 : why->event);
 }
 
 /**
@@ -78,7 +94,7 @@ void resp_refuse_answer(struct hca *hca, struct qp *qp, const struct packet *p, 
 
 	resp_trace_refusal(hca, qp, p, why, why->error);
 	resp_drop_jobs(qp->resp, psn_add(p->psn, 1));
-	qp_to_error(hca, qp, why->error, why->event);
+	resp_fail(hca, qp, why->error, why->event);
 }
 
 /**

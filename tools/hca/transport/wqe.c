@@ -21,6 +21,7 @@
 #define UC		(1u << QPT_UC)
 #define DGRAM		(1u << QPT_UD | 1u << QPT_QP0 | 1u << QPT_QP1)
 #define XRC		(1u << QPT_XRC)
+#define DCI		(1u << QPT_DCI)
 #define UMRQP		(1u << QPT_REG_UMR)
 
 struct op_desc {
@@ -32,18 +33,19 @@ struct op_desc {
 };
 
 static const struct op_desc op_table[] = {
-	[WQE_NOP] = { "NOP", RC | UC | DGRAM | XRC | UMRQP, .local = true },
-	[WQE_SEND] = { "SEND", RC | UC | DGRAM | XRC, .data = true },
-	[WQE_SEND_IMM] = { "SEND_IMM", RC | UC | DGRAM | XRC, .data = true },
-	[WQE_SEND_INVAL] = { "SEND_INVAL", RC | XRC, .data = true },
-	[WQE_RDMA_WRITE] = { "RDMA_WRITE", RC | UC | XRC, .remote = 16, .data = true },
-	[WQE_RDMA_WRITE_IMM] = { "RDMA_WRITE_IMM", RC | UC | XRC, .remote = 16, .data = true },
-	[WQE_RDMA_READ] = { "RDMA_READ", RC | XRC, .remote = 16, .read = true, .data = true },
-	[WQE_ATOMIC_CS] = { "ATOMIC_CS", RC | XRC, .remote = 16, .atomic = 16, .data = true },
-	[WQE_ATOMIC_FA] = { "ATOMIC_FA", RC | XRC, .remote = 16, .atomic = 16, .data = true },
-	[WQE_MASKED_CS] = { "MASKED_CS", RC | XRC, .remote = 16, .atomic = 32, .data = true },
-	[WQE_MASKED_FA] = { "MASKED_FA", RC | XRC, .remote = 16, .atomic = 16, .data = true },
-	[WQE_UMR] = { "UMR", RC | UC | XRC | UMRQP, .local = true },
+	[WQE_NOP] = { "NOP", RC | UC | DGRAM | XRC | DCI | UMRQP, .local = true },
+	[WQE_SEND] = { "SEND", RC | UC | DGRAM | XRC | DCI, .data = true },
+	[WQE_SEND_IMM] = { "SEND_IMM", RC | UC | DGRAM | XRC | DCI, .data = true },
+	[WQE_SEND_INVAL] = { "SEND_INVAL", RC | XRC | DCI, .data = true },
+	[WQE_RDMA_WRITE] = { "RDMA_WRITE", RC | UC | XRC | DCI, .remote = 16, .data = true },
+	[WQE_RDMA_WRITE_IMM] = { "RDMA_WRITE_IMM", RC | UC | XRC | DCI, .remote = 16,
+			       .data = true },
+	[WQE_RDMA_READ] = { "RDMA_READ", RC | XRC | DCI, .remote = 16, .read = true, .data = true },
+	[WQE_ATOMIC_CS] = { "ATOMIC_CS", RC | XRC | DCI, .remote = 16, .atomic = 16, .data = true },
+	[WQE_ATOMIC_FA] = { "ATOMIC_FA", RC | XRC | DCI, .remote = 16, .atomic = 16, .data = true },
+	[WQE_MASKED_CS] = { "MASKED_CS", RC | XRC | DCI, .remote = 16, .atomic = 32, .data = true },
+	[WQE_MASKED_FA] = { "MASKED_FA", RC | XRC | DCI, .remote = 16, .atomic = 16, .data = true },
+	[WQE_UMR] = { "UMR", RC | UC | XRC | DCI | UMRQP, .local = true },
 };
 
 static int wqe_bad(struct send_wqe *w, const char *why)
@@ -93,6 +95,7 @@ static int wqe_parse_av(struct send_wqe *w, size_t off, size_t end)
 	memset(av, 0, sizeof(*av));
 	dqpn = get_be32(p + 8);
 	av->qkey = get_be32(p);
+	av->dc_key = get_be64(p);
 	av->dqpn = dqpn & 0xffffff;
 	path->stat_rate = p[12] >> 4;
 	path->sl = p[12] & 0xf;
@@ -206,7 +209,7 @@ static int wqe_parse_segments(struct send_wqe *w, const struct op_desc *d, enum 
 		w->xrc_srqn = get_be32(w->raw + off) & 0xffffff;
 		off += WQE_DS;
 	}
-	if (DGRAM >> type & 1) {
+	if ((DGRAM | DCI) >> type & 1) {
 		n = wqe_parse_av(w, off, end);
 		if (n < 0)
 			return n;

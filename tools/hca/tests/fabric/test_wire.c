@@ -88,6 +88,7 @@ static struct packet packet(uint8_t opcode, uint32_t len)
 	struct packet p = {
 		.opcode = opcode, .pkey = 0x8765, .dqpn = 0x123456,
 		.psn = 0xfedcba, .qkey = 0x51525354, .sqpn = 0x616263, .xrc_srqn = 0x717273,
+		.dc_connection = 0xc1c2c3c4, .dc_key = 0xd1d2d3d4d5d6d7d8,
 		.va = 0x0102030405060708, .rkey = 0x11121314, .dma_len = 0x21222324,
 		.swap_add = 0x3132333435363738, .compare = 0x4142434445464748,
 		.swap_mask = 0x5152535455565758, .compare_mask = 0x6162636465666768,
@@ -220,6 +221,8 @@ static void length_of_every_opcode(void **state)
 #define ORIG	"9192939495969798"
 #define IMM	"b1b2b3b4"
 #define XRC	"00 717273"
+#define DC	"00 616263 c1c2c3c4"
+#define DC_KEY	"d1d2d3d4d5d6d7d8"
 #define DETH	"51525354 00 616263"
 
 static const struct { uint8_t opcode; const char *ext; } kinds[] = {
@@ -263,6 +266,14 @@ static const struct { uint8_t opcode; const char *ext; } kinds[] = {
 	{ BTH_XRC | BTH_ATOMIC_ACK, AETH ORIG },
 	{ BTH_XRC | BTH_FETCH_ADD, XRC ATOMIC },
 	{ BTH_XRC | BTH_MASKED_CMP_SWAP, XRC ATOMIC MASKS },
+	{ BTH_DC | BTH_CONNECT, DC DC_KEY },
+	{ BTH_DC | BTH_DISCONNECT, DC },
+	{ BTH_DC | BTH_SEND_LAST_IMM, DC IMM },
+	{ BTH_DC | BTH_WRITE_ONLY_IMM, DC RETH IMM },
+	{ BTH_DC | BTH_MASKED_CMP_SWAP, DC ATOMIC MASKS },
+	{ BTH_DC | BTH_READ_FIRST, AETH },
+	{ BTH_DC | BTH_ACK, AETH },
+	{ BTH_DC | BTH_ATOMIC_ACK, AETH ORIG },
 };
 
 /* Every kind of packet, without payload and with 5 bytes, with a GRH and without. */

@@ -690,7 +690,7 @@ static void test_create_refuses_invalid_contexts(void **state)
 	p.cq_rcv = cq2 + 5;
 	assert_refused(create(&p, &qpn), ST_BAD_RES, WHY_OBJECT_UNKNOWN);
 	p = good;
-	p.st = QPT_DCI;
+	p.st = QPT_MLX;
 	assert_refused(create(&p, &qpn), ST_BAD_PARAM, WHY_QP_SERVICE_TYPE);
 	p = good;
 	p.dbr = DBR + 4;
@@ -745,6 +745,7 @@ static void test_services_need_their_capabilities(void **state)
 	static const struct { uint8_t type; struct ifc_field cap; } services[] = {
 		{ QPT_RC, IFC_FIELD(cmd_hca_cap, rc) }, { QPT_UC, IFC_FIELD(cmd_hca_cap, uc) },
 		{ QPT_UD, IFC_FIELD(cmd_hca_cap, ud) }, { QPT_XRC, IFC_FIELD(cmd_hca_cap, xrc) },
+		{ QPT_DCI, IFC_FIELD(cmd_hca_cap, dct) },
 	};
 	uint8_t *cap = rig.hca->cap[CAP_GENERAL];
 	struct qp_params p = good;

@@ -65,8 +65,8 @@ static void output_spans_mailboxes(void **state)
 
 /*
  * Bit n of the first word stands for event type n. The affiliated events, which are about an
- * object, are 0x02 (COMM_EST) to 0x05 and 0x10 to 0x14 (SRQ_RQ_LIMIT). The only unaffiliated event
- * is 0x09 (PORT_CHANGE).
+ * object, are 0x02 (COMM_EST) to 0x05, 0x10 to 0x14 (SRQ_RQ_LIMIT), 0x1c and 0x1d (of DCTs). The only
+ * unaffiliated event is 0x09 (PORT_CHANGE).
  */
 static void events_for_users_have_a_page(void **state)
 {
@@ -76,9 +76,10 @@ static void events_for_users_have_a_page(void **state)
 	assert_int_equal(core_cmd(in, cap_query(1), out, CAP_OUT), ST_OK);
 	assert_int_equal(IFC_GET(cmd_hca_cap, page, event_cap), 1);
 	assert_int_equal(core_cmd(in, cap_query(0x14 << 1 | 1), out, CAP_OUT), ST_OK);
-	assert_int_equal(IFC_GET64(device_event_cap, page, user_affiliated_events[0]), 0x1f003c);
+	assert_int_equal(IFC_GET64(device_event_cap, page, user_affiliated_events[0]), 0x301f003c);
 	assert_int_equal(IFC_GET64(device_event_cap, page, user_affiliated_events[1]), 0);
 	assert_int_equal(IFC_GET64(device_event_cap, page, user_unaffiliated_events[0]), 0x200);
+	assert_int_equal(page[4], 0x30);
 	assert_int_equal(page[5], 0x1f);
 	assert_int_equal(page[7], 0x3c);
 	assert_int_equal(page[32 + 6], 0x02);

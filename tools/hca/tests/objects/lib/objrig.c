@@ -11,6 +11,7 @@
 
 #include "cmd.h"
 #include "cq.h"
+#include "dct.h"
 #include "eq.h"
 #include "evrig.h"
 #include "hca.h"
@@ -67,20 +68,27 @@ static void record_srq(struct hca *hca, struct srq *srq)
 	rig.srq_gone = srq->obj.num;
 }
 
+static void record_drain(struct hca *hca)
+{
+	(void)hca;
+	rig.drains++;
+}
+
 static const struct qp_ops recorder = {
 	.state = record_state, .destroy = ignore_qp, .srq_gone = record_srq,
+	.dct_drain = record_drain,
 };
 
 /* ---- the HCA --------------------------------------------------------------------------------- */
 
 static const struct hca_module *modules[MAX_LIST] = {
 	&umem_module, &eq_module, &pd_module, &qcounter_module, &memic_module, &mkey_module,
-	&cq_module, &srq_module, &mcast_module, &qp_module,
+	&cq_module, &srq_module, &mcast_module, &qp_module, &dct_module,
 };
 
 static const struct cmd_desc *cmds[MAX_LIST] = {
 	umem_cmds, eq_cmds, pd_cmds, qcounter_cmds, mkey_cmds, cq_cmds, srq_cmds, mcast_cmds,
-	qp_cmds, qp_modify_cmds,
+	qp_cmds, qp_modify_cmds, dct_cmds,
 };
 
 static struct board board = {
@@ -129,6 +137,9 @@ static void rig_caps(struct profile *p)
 	IFC_SET(cmd_hca_cap, c, uc, 1);
 	IFC_SET(cmd_hca_cap, c, ud, 1);
 	IFC_SET(cmd_hca_cap, c, xrc, 1);
+	IFC_SET(cmd_hca_cap, c, dct, 1);
+	IFC_SET(cmd_hca_cap, c, log_max_ra_req_dc, 3);
+	IFC_SET(cmd_hca_cap, c, log_max_ra_res_dc, 3);
 	IFC_SET(cmd_hca_cap, c, atomic, 1);
 	IFC_SET(cmd_hca_cap, c, null_mkey, 1);
 	IFC_SET(cmd_hca_cap, c, fixed_buffer_size, 1);

@@ -47,6 +47,7 @@ extern struct rig {
 	struct rig_trans tr[64];
 	unsigned int ntr;
 	uint32_t srq_gone;	/* number of the last SRQ of whose end the transport was told */
+	unsigned int drains;	/* DC targets that were told to drain */
 	struct eq *async;	/* receives the asynchronous events */
 	char why[120];		/* of the last command that was refused */
 	uint32_t syndrome;	/* of the last command */

@@ -14,6 +14,8 @@
 #include "clock.h"
 #include "cmd.h"
 #include "cq.h"
+#include "dc.h"
+#include "dct.h"
 #include "dispatch.h"
 #include "eq.h"
 #include "evrig.h"
@@ -160,7 +162,7 @@ void rig_cq(unsigned int h, uint32_t cqn)
 
 static const struct hca_module *const objects[] = {
 	&eq_module, &pd_module, &qcounter_module, &memic_module, &mkey_module, &cq_module,
-	&srq_module, &mcast_module, &qp_module, NULL
+	&srq_module, &mcast_module, &qp_module, &dct_module, NULL
 };
 
 static const struct hca_module *const ib_modules[] = {
@@ -168,7 +170,8 @@ static const struct hca_module *const ib_modules[] = {
 };
 
 static const struct hca_module *const transport[] = {
-	&sched_module, &fault_module, &req_module, &watch_module, &dispatch_module, NULL
+	&sched_module, &fault_module, &req_module, &watch_module, &dc_module, &dispatch_module,
+	NULL
 };
 
 static void ib_path(struct qp_path *path, unsigned int h)
@@ -242,6 +245,7 @@ static void rig_prepare(void **state, const struct rig_net *net)
 	IFC_SET(cmd_hca_cap, profile.cap[1][CAP_GENERAL], imaicl, 1);
 	IFC_SET(cmd_hca_cap, profile.cap[1][CAP_GENERAL], atomic, 1);
 	IFC_SET(cmd_hca_cap, profile.cap[1][CAP_GENERAL], max_wqe_sz_sq, 1024);
+	IFC_SET(cmd_hca_cap, profile.cap[1][CAP_GENERAL], max_wqe_sz_sq_dc, 512);
 	IFC_SET(cmd_hca_cap, profile.cap[1][CAP_GENERAL], compact_address_vector, 1);
 	IFC_SET(cmd_hca_cap, profile.cap[1][CAP_GENERAL], log_max_mcg, 10);
 	IFC_SET(cmd_hca_cap, profile.cap[1][CAP_GENERAL], max_qp_mcg, 240);
