@@ -208,6 +208,16 @@ static void device_respond_raw(const struct mlx5_ib_caps *caps,
 	device_respond_parsing(mdev, &resp->sw_parsing_caps);
 }
 
+static void device_respond_dc(struct mlx5_core_dev *mdev, struct mlx5_ib_query_device_resp *resp)
+{
+	if (MLX5_CAP_GEN(mdev, sctr_data_cqe))
+		resp->flags |= MLX5_IB_QUERY_DEV_RESP_FLAGS_SCAT2CQE_DCT;
+	resp->dci_streams_caps.max_log_num_concurent =
+		MLX5_CAP_GEN(mdev, log_max_dci_stream_channels);
+	resp->dci_streams_caps.max_log_num_errored =
+		MLX5_CAP_GEN(mdev, log_max_dci_errored_streams);
+}
+
 static int device_respond(const struct mlx5_ib_caps *caps, struct ib_udata *uhw)
 {
 	struct mlx5_ib_query_device_resp resp = {
@@ -235,9 +245,12 @@ static int device_respond(const struct mlx5_ib_caps *caps, struct ib_udata *uhw)
 	if (mlx5_ib_qp_out_of_order(IB_QPT_RC, caps) ||
 	    mlx5_ib_qp_out_of_order(IB_QPT_UC, caps) ||
 	    mlx5_ib_qp_out_of_order(IB_QPT_UD, caps) ||
-	    mlx5_ib_qp_out_of_order(IB_QPT_XRC_INI, caps))
+	    mlx5_ib_qp_out_of_order(IB_QPT_XRC_INI, caps) ||
+	    mlx5_ib_qp_out_of_order(IB_QPT_DRIVER, caps))
 		resp.flags |= MLX5_IB_QUERY_DEV_RESP_FLAGS_OOO_DP;
 	device_respond_raw(caps, &resp);
+	if (MLX5_CAP_GEN(mdev, dct))
+		device_respond_dc(mdev, &resp);
 	return ib_respond_udata(uhw, resp);
 }
 

@@ -15,6 +15,7 @@
 #include "lib/region.h"
 #include "ops.h"
 #include "verbs/cq.h"
+#include "verbs/dct.h"
 #include "verbs/qp.h"
 #include "verbs/srq.h"
 
@@ -74,6 +75,7 @@ struct raw_form {
 }
 
 static const struct raw_form qp_form = RAW_FORM("QP", QUERY_QP, query_qp, qpc, qpc);
+static const struct raw_form dct_form = RAW_FORM("DCT", QUERY_DCT, query_dct, dct_context_entry, dctc);
 static const struct raw_form cq_form = RAW_FORM("CQ", QUERY_CQ, query_cq, cq_context, cqc);
 static const struct raw_form rmp_form = RAW_FORM("SRQ", QUERY_RMP, query_rmp, rmp_context, rmpc);
 static const struct raw_form xrc_srq_form = RAW_FORM("SRQ", QUERY_XRC_SRQ, query_xrc_srq,
@@ -139,26 +141,31 @@ int mlx5_ib_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp)
 }
 
 /**
- * mlx5_ib_fill_res_qp_entry_raw - show a queue pair's context, struct mlx5_ifc_qpc_bits
+ * mlx5_ib_fill_res_qp_entry_raw - show a queue pair's context, struct mlx5_ifc_qpc_bits; of a DC
+ *	target, struct mlx5_ifc_dctc_bits
  * @msg: netlink message
  * @ibqp: queue pair, on which resource tracking holds a reference
  *
- * Sends QUERY_QP. May sleep.
+ * Sends QUERY_QP or QUERY_DCT. May sleep.
  *
- * Return: 0; -EMSGSIZE if the message is full; -EAGAIN for a queue pair that is not one QP at the
+ * Return: 0; -EMSGSIZE if the message is full; -EAGAIN for a queue pair that is not one object at the
  * device, that is being destroyed because its process has closed the device, or that may not exist
  * any more (mlx5_ib_fw_check_exists()); -ENOMEM; or the errno of a firmware refusal.
  */
 int mlx5_ib_fill_res_qp_entry_raw(struct sk_buff *msg, struct ib_qp *ibqp)
 {
+	struct mlx5_ib_dev *dev = to_mdev(ibqp->device);
 	struct mlx5_ib_qp *qp = to_mqp(ibqp);
+	const struct mlx5_ib_rsc *dct;
 
 	guard(mutex)(&qp->mutex);
+	dct = mlx5_ib_dct_rsc(qp);
 	/* After -EAGAIN resource tracking goes on with the next queue pair. */
-	if (qp->closing || !mlx5_ib_qp_is_plain(qp))
+	if (qp->closing || (!dct && !mlx5_ib_qp_is_plain(qp)))
 		return -EAGAIN;
-	return put_raw(msg, to_mdev(ibqp->device), &qp_form, qp->uid, qp->rsc.num,
-		       &qp->rsc.attempt);
+	if (dct)
+		return put_raw(msg, dev, &dct_form, qp->uid, dct->num, &dct->attempt);
+	return put_raw(msg, dev, &qp_form, qp->uid, qp->rsc.num, &qp->rsc.attempt);
 }
 
 /* ---- completion queues -------------------------------------------------------------- */

@@ -27,6 +27,7 @@
 #include "lib/subscription.h"
 #include "odp/odp.h"
 #include "verbs/cq.h"
+#include "verbs/dct.h"
 #include "verbs/qp.h"
 #include "verbs/rwq.h"
 #include "verbs/srq.h"
@@ -516,8 +517,13 @@ static int devx_identify_qp(const struct ib_qp *ibqp, u8 kind, struct devx_named
 	 * @ibqp of a process that opens an XRC target is ib_core's: only @real_qp is the driver's.
 	 */
 	struct mlx5_ib_qp *qp = to_mqp(ibqp->real_qp);
+	const struct mlx5_ib_rsc *dct = mlx5_ib_dct_rsc(qp);
 	struct mlx5_ib_qp_part part;
 
+	if (dct) {
+		devx_name_as(named, MLX5_IB_DEVX_DCT, dct->num, &dct->attempt);
+		return 0;
+	}
 	if (mlx5_ib_qp_is_plain(qp)) {
 		devx_name_as(named, MLX5_IB_DEVX_QP, ibqp->qp_num, &qp->rsc.attempt);
 		return 0;

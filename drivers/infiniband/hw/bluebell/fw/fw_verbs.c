@@ -556,6 +556,34 @@ int mlx5_ib_fw_modify_wq(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 num, 
 }
 
 /**
+ * mlx5_ib_fw_create_dct - CREATE_DCT
+ * @dev: device
+ * @uid: user that the command is sent for
+ * @dctc: context, struct mlx5_ifc_dctc_bits
+ * @dctn: gets the number of the new DC target
+ * @ece: gets the options of enhanced connection establishment that firmware grants
+ *
+ * May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_ib_fw_create_dct(struct mlx5_ib_dev *dev, u16 uid, const void *dctc, u32 *dctn, u32 *ece)
+{
+	u32 out[MLX5_ST_SZ_DW(create_dct_out)] = {};
+	u32 in[MLX5_ST_SZ_DW(create_dct_in)] = {};
+	int err;
+
+	MLX5_SET(create_dct_in, in, opcode, MLX5_CMD_OP_CREATE_DCT);
+	memcpy(MLX5_ADDR_OF(create_dct_in, in, dct_context_entry), dctc, MLX5_ST_SZ_BYTES(dctc));
+	err = mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
+	if (err)
+		return err;
+	*dctn = fw_created(dev, MLX5_CMD_OP_CREATE_DCT, out);
+	*ece = MLX5_GET(create_dct_out, out, ece);
+	return 0;
+}
+
+/**
  * mlx5_ib_fw_arm_rmp - MODIFY_RMP: set the limit of a basic SRQ
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself

@@ -32,6 +32,8 @@
 	 MLX5_QP_FLAG_BFREG_INDEX | MLX5_QP_FLAG_ALLOW_SCATTER_CQE |	\
 	 MLX5_QP_FLAG_PACKET_BASED_CREDIT_MODE | MLX5_QP_FLAG_UAR_PAGE_INDEX)
 
+#define DCI_FLAGS (MLX5_QP_FLAG_TYPE_DCI | MLX5_QP_FLAG_DCI_STREAM)
+
 #define CROSS_CHANNEL_FLAGS					\
 	(IB_QP_CREATE_CROSS_CHANNEL | IB_QP_CREATE_MANAGED_SEND | IB_QP_CREATE_MANAGED_RECV)
 
@@ -52,6 +54,12 @@ static const u8 qp_types[] = {
 	[IB_QPT_XRC_TGT] = MLX5_QP_ST_XRC,
 	[MLX5_IB_QPT_UMR] = MLX5_QP_ST_REG_UMR,
 };
+
+/* Verbs have the type DRIVER for what verbs do not know. Of the driver's, only DCIs are QPs. */
+static u8 qp_service_type(enum ib_qp_type type)
+{
+	return type == IB_QPT_DRIVER ? MLX5_QP_ST_DCI : qp_types[type];
+}
 
 static bool qp_is_reliable(enum ib_qp_type type)
 {
@@ -106,6 +114,8 @@ bool mlx5_ib_qp_type_exists(enum ib_qp_type type, const struct mlx5_ib_caps *cap
 	case IB_QPT_XRC_INI:
 	case IB_QPT_XRC_TGT:
 		return caps->has_xrc;
+	case IB_QPT_DRIVER:
+		return MLX5_CAP_GEN(caps->mdev, dct);
 	default:
 		return false;
 	}
@@ -130,6 +140,9 @@ bool mlx5_ib_qp_out_of_order(enum ib_qp_type type, const struct mlx5_ib_caps *ca
 	case IB_QPT_XRC_INI:
 	case IB_QPT_XRC_TGT:
 		return caps->has_xrc && MLX5_CAP_GEN(caps->mdev, dp_ordering_ooo_all_xrc);
+	case IB_QPT_DRIVER:
+		return MLX5_CAP_GEN(caps->mdev, dct) &&
+		       MLX5_CAP_GEN(caps->mdev, dp_ordering_ooo_all_dc);
 	default:
 		return false;
 	}
@@ -150,6 +163,23 @@ void mlx5_ib_fill_out_of_order(void *qpc, const struct mlx5_ib_caps *caps)
 		MLX5_SET(qpc, qpc, dp_ordering_force, 1);
 }
 
+/* The streams of a DCI: work requests that neither wait for each other, nor fail with each other. */
+static int qp_check_streams(const struct mlx5_ib_create_qp *ucmd, const struct mlx5_ib_caps *caps)
+{
+	u8 channels = ucmd->dci_streams.log_num_concurent;
+	u8 errored = ucmd->dci_streams.log_num_errored;
+	u8 max_channels = 0, max_errored = 0;
+
+	if (ucmd->flags & MLX5_QP_FLAG_DCI_STREAM) {
+		max_channels = MLX5_CAP_GEN(caps->mdev, log_max_dci_stream_channels);
+		max_errored = MLX5_CAP_GEN(caps->mdev, log_max_dci_errored_streams);
+	}
+	return channels <= max_channels && errored <= max_errored ? 0 :
+	       refuse(caps->mdev, -EINVAL,
+		      "QP with 2^%u DCI streams, 2^%u of them failed, at most 2^%u and 2^%u",
+		      channels, errored, max_channels, max_errored);
+}
+
 /**
  * mlx5_ib_qp_check_create - check a request to create a QP before anything is allocated
  * @init: attributes of verbs; mlx5_ib_qp_type_exists() is true for the type
@@ -157,18 +187,23 @@ void mlx5_ib_fill_out_of_order(void *qpc, const struct mlx5_ib_caps *caps)
  *	of an XRC connection and for a QP of the kernel
  * @caps: what the device can do
  *
- * Return: 0; -EINVAL for invalid attributes, for unknown driver flags, for streams of DCIs, and for
+ * Return: 0; -EINVAL for invalid attributes, for unknown driver flags, for too many streams, and for
  * signatures that the device cannot check; -EOPNOTSUPP for any other feature that this driver or
  * device does not have.
  */
 int mlx5_ib_qp_check_create(const struct ib_qp_init_attr *init,
 			    const struct mlx5_ib_create_qp *ucmd, const struct mlx5_ib_caps *caps)
 {
-	if (ucmd->flags & ~VENDOR_FLAGS || ucmd->reserved ||
-	    ucmd->dci_streams.log_num_concurent || ucmd->dci_streams.log_num_errored)
+	u32 flags = VENDOR_FLAGS | (init->qp_type == IB_QPT_DRIVER ? DCI_FLAGS : 0);
+	int err;
+
+	if (ucmd->flags & ~flags || ucmd->reserved)
 		return refuse(caps->mdev, -EINVAL,
-			      "QP driver flags %#x, supported: %#x; reserved %#x, dci_streams must be 0",
-			      ucmd->flags, VENDOR_FLAGS, ucmd->reserved);
+			      "QP driver flags %#x, supported: %#x; reserved %#x must be 0",
+			      ucmd->flags, flags, ucmd->reserved);
+	err = qp_check_streams(ucmd, caps);
+	if (err)
+		return err;
 	/* Both flags say in which UAR the doorbells lie. */
 	if ((ucmd->flags & MLX5_QP_FLAG_BFREG_INDEX) && (ucmd->flags & MLX5_QP_FLAG_UAR_PAGE_INDEX))
 		return refuse(caps->mdev, -EINVAL,
@@ -257,7 +292,8 @@ void mlx5_ib_scatter_to_cqe(void *qpc, const struct ib_qp_init_attr *init, u32 f
 static void qpc_fill_queues(void *qpc, const struct ib_qp_init_attr *init,
 			    const struct mlx5_ib_create_qp *ucmd)
 {
-	if (init->srq || qp_types[init->qp_type] == MLX5_QP_ST_XRC) {
+	/* A DCI receives nothing, but may name an SRQ. */
+	if (init->srq || qp_service_type(init->qp_type) == MLX5_QP_ST_XRC) {
 		MLX5_SET(qpc, qpc, rq_type, MLX5_SRQ_RQ);
 	} else if (ucmd->rq_wqe_count) {
 		MLX5_SET(qpc, qpc, rq_type, MLX5_NON_ZERO_RQ);
@@ -285,13 +321,15 @@ void mlx5_ib_fill_qpc(void *qpc, const struct ib_qp_init_attr *init,
 {
 	u32 flags = init->create_flags;
 
-	MLX5_SET(qpc, qpc, st, qp_types[init->qp_type]);
+	MLX5_SET(qpc, qpc, st, qp_service_type(init->qp_type));
 	MLX5_SET(qpc, qpc, pm_state, MLX5_QP_PM_MIGRATED);
 	qpc_fill_queues(qpc, init, ucmd);
 
 	MLX5_SET(qpc, qpc, wq_signature, !!(ucmd->flags & MLX5_QP_FLAG_SIGNATURE));
 	MLX5_SET(qpc, qpc, req_e2e_credit_mode,
 		 !!(ucmd->flags & MLX5_QP_FLAG_PACKET_BASED_CREDIT_MODE));
+	MLX5_SET(qpc, qpc, log_num_dci_stream_channels, ucmd->dci_streams.log_num_concurent);
+	MLX5_SET(qpc, qpc, log_num_dci_errored_streams, ucmd->dci_streams.log_num_errored);
 	MLX5_SET(qpc, qpc, block_lb_mc, !!(flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK));
 	MLX5_SET(qpc, qpc, cd_master, !!(flags & IB_QP_CREATE_CROSS_CHANNEL));
 	MLX5_SET(qpc, qpc, cd_slave_send, !!(flags & IB_QP_CREATE_MANAGED_SEND));
@@ -331,6 +369,53 @@ u16 mlx5_ib_qp_opcode(enum ib_qp_state cur, enum ib_qp_state next)
 	return opcodes[cur][next];
 }
 
+/*
+ * The changes of a DCI, of which verbs know nothing: attributes that are needed, and others that are
+ * possible. A DCI answers no requests, and its work requests have the address, so the access rights
+ * and the address are accepted, as some programs give them, and not used.
+ */
+static const struct {
+	enum ib_qp_state cur;
+	enum ib_qp_state next;
+	int required;
+	int optional;
+} dci_changes[] = {
+	{ IB_QPS_RESET, IB_QPS_INIT, IB_QP_PKEY_INDEX | IB_QP_PORT, IB_QP_ACCESS_FLAGS },
+	{ IB_QPS_INIT, IB_QPS_INIT, 0, IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS },
+	{ IB_QPS_INIT, IB_QPS_RTR, IB_QP_PATH_MTU,
+	  IB_QP_PKEY_INDEX | IB_QP_AV | IB_QP_ACCESS_FLAGS | IB_QP_MIN_RNR_TIMER },
+	{ IB_QPS_RTR, IB_QPS_RTS, IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY |
+	  IB_QP_MAX_QP_RD_ATOMIC, IB_QP_SQ_PSN | IB_QP_ACCESS_FLAGS | IB_QP_MIN_RNR_TIMER },
+	{ IB_QPS_RTS, IB_QPS_RTS, 0, IB_QP_ACCESS_FLAGS | IB_QP_MIN_RNR_TIMER },
+};
+
+static bool dci_modify_is_ok(const struct mlx5_ib_qp_modify *mod)
+{
+	int mask = mod->mask & ~(IB_QP_STATE | IB_QP_CUR_STATE);
+	size_t i;
+
+	if (mod->next == IB_QPS_RESET || mod->next == IB_QPS_ERR)
+		return !mask;
+	for (i = 0; i < ARRAY_SIZE(dci_changes); i++)
+		if (dci_changes[i].cur == mod->cur && dci_changes[i].next == mod->next)
+			return (mask & dci_changes[i].required) == dci_changes[i].required &&
+			       !(mask & ~(dci_changes[i].required | dci_changes[i].optional));
+	return false;
+}
+
+/**
+ * mlx5_ib_qp_modify_is_ok - find out whether a QP can make a change with its attributes
+ * @mod: the change
+ *
+ * Return: as ib_modify_qp_is_ok(), which knows no DCIs.
+ */
+bool mlx5_ib_qp_modify_is_ok(const struct mlx5_ib_qp_modify *mod)
+{
+	if (mod->type == IB_QPT_DRIVER)
+		return dci_modify_is_ok(mod);
+	return ib_modify_qp_is_ok(mod->cur, mod->next, mod->type, mod->mask);
+}
+
 /* Bits of opt_param_mask to set in a state change that has the attribute. */
 static const struct {
 	int attr;
@@ -363,6 +448,8 @@ static u32 qp_opt_mask(const struct mlx5_ib_qp_modify *mod)
 			opt |= attr_to_opt[i].opt;
 	if (mod->type == IB_QPT_UC)
 		opt &= ~(MLX5_QP_OPTPAR_RRE | MLX5_QP_OPTPAR_RAE);
+	if (mod->type == IB_QPT_DRIVER)
+		opt &= MLX5_QP_OPTPAR_PKEY_INDEX | MLX5_QP_OPTPAR_PRI_PORT;
 	if (mod->cur == IB_QPS_INIT)
 		opt &= ~MLX5_QP_OPTPAR_RNR_TIMEOUT;
 	return mod->cur == IB_QPS_RESET ? 0 : opt;
@@ -444,6 +531,13 @@ u32 mlx5_ib_max_dest_rd_atomic(const struct mlx5_ib_caps *caps)
 	return 1U << min(MLX5_CAP_GEN(caps->mdev, log_max_ra_res_qp), MAX_LOG_RD_ATOMIC);
 }
 
+static u32 qp_max_rd_atomic(enum ib_qp_type type, const struct mlx5_ib_caps *caps)
+{
+	if (type != IB_QPT_DRIVER)
+		return mlx5_ib_max_rd_atomic(caps);
+	return 1U << min(MLX5_CAP_GEN(caps->mdev, log_max_ra_req_dc), MAX_LOG_RD_ATOMIC);
+}
+
 static int qp_check_max(const struct mlx5_ib_caps *caps, int given, const char *what, u32 value,
 			u32 max)
 {
@@ -453,7 +547,7 @@ static int qp_check_max(const struct mlx5_ib_caps *caps, int given, const char *
 
 /**
  * mlx5_ib_qp_check_attr - check the attributes of a state change
- * @mod: the change, which ib_modify_qp_is_ok() allows
+ * @mod: the change, which mlx5_ib_qp_modify_is_ok() allows
  * @caps: what the device can do
  *
  * Return: 0; -EINVAL for a value out of range; -EOPNOTSUPP for a feature that the device does not
@@ -473,7 +567,7 @@ int mlx5_ib_qp_check_attr(const struct mlx5_ib_qp_modify *mod, const struct mlx5
 	      qp_check_max(caps, mask & IB_QP_MIN_RNR_TIMER, "min_rnr_timer", attr->min_rnr_timer,
 			   MAX_RNR_TIMER) ?:
 	      qp_check_max(caps, mask & IB_QP_MAX_QP_RD_ATOMIC, "max_rd_atomic",
-			   attr->max_rd_atomic, mlx5_ib_max_rd_atomic(caps)) ?:
+			   attr->max_rd_atomic, qp_max_rd_atomic(mod->type, caps)) ?:
 	      qp_check_max(caps, mask & IB_QP_MAX_DEST_RD_ATOMIC, "max_dest_rd_atomic",
 			   attr->max_dest_rd_atomic, mlx5_ib_max_dest_rd_atomic(caps));
 	if (err)
@@ -497,7 +591,7 @@ static void qpc_fill_access(void *qpc, const struct mlx5_ib_qp_modify *mod, u8 a
 {
 	u32 access = mod->access;
 
-	if (mlx5_ib_qp_is_datagram(mod->type))
+	if (mlx5_ib_qp_is_datagram(mod->type) || mod->type == IB_QPT_DRIVER)
 		return;
 	if (mod->type == IB_QPT_UC || (mod->next != IB_QPS_INIT && !mod->dest_rd_atomic))
 		access &= IB_ACCESS_REMOTE_WRITE;
@@ -525,7 +619,7 @@ static void qpc_fill_paths(void *qpc, const struct mlx5_ib_qp_modify *mod,
 	void *alt = MLX5_ADDR_OF(qpc, qpc, secondary_address_path);
 	const struct ib_qp_attr *attr = mod->attr;
 
-	if (mod->mask & IB_QP_AV)
+	if (mod->mask & IB_QP_AV && mod->type != IB_QPT_DRIVER)
 		qpc_fill_path(prim, mod, &attr->ah_attr, caps);
 	else
 		MLX5_SET(ads, prim, vhca_port_num, mod->port);
@@ -603,7 +697,7 @@ u32 mlx5_ib_fill_modify_qpc(void *qpc, const struct mlx5_ib_qp_modify *mod,
 
 	if (mod->mask & IB_QP_PATH_MIG_STATE)
 		pm_state = mig_states[mod->attr->path_mig_state];
-	MLX5_SET(qpc, qpc, st, qp_types[mod->type]);
+	MLX5_SET(qpc, qpc, st, qp_service_type(mod->type));
 	MLX5_SET(qpc, qpc, pm_state, pm_state);
 	MLX5_SET(qpc, qpc, pd, MLX5_GET(qpc, mod->qpc, pd));
 	MLX5_SET(qpc, qpc, cqn_snd, MLX5_GET(qpc, mod->qpc, cqn_snd));
@@ -706,5 +800,6 @@ void mlx5_ib_read_qpc(const void *qpc, enum ib_qp_type type, bool ethernet,
 		attr->max_rd_atomic = 1 << MLX5_GET(qpc, qpc, log_sra_max);
 		attr->max_dest_rd_atomic = 1 << MLX5_GET(qpc, qpc, log_rra_max);
 	}
-	qpc_read_paths(qpc, !mlx5_ib_qp_is_datagram(type), ethernet, attr);
+	qpc_read_paths(qpc, !mlx5_ib_qp_is_datagram(type) && type != IB_QPT_DRIVER, ethernet,
+		       attr);
 }

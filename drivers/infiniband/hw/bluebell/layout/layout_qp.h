@@ -66,6 +66,7 @@ void mlx5_ib_fill_qpc(void *qpc, const struct ib_qp_init_attr *init,
 		      const struct mlx5_ib_create_qp *ucmd);
 
 u16 mlx5_ib_qp_opcode(enum ib_qp_state cur, enum ib_qp_state next);
+bool mlx5_ib_qp_modify_is_ok(const struct mlx5_ib_qp_modify *mod);
 int mlx5_ib_qp_check_attr(const struct mlx5_ib_qp_modify *mod, const struct mlx5_ib_caps *caps);
 u32 mlx5_ib_fill_modify_qpc(void *qpc, const struct mlx5_ib_qp_modify *mod,
 			    const struct mlx5_ib_caps *caps);

@@ -36,6 +36,8 @@ static const struct {
 	{ MLX5_EVENT_TYPE_WQ_ACCESS_ERROR, MLX5_RES_QP, IB_EVENT_QP_ACCESS_ERR },
 	{ MLX5_EVENT_TYPE_SRQ_RQ_LIMIT, MLX5_RES_SRQ, IB_EVENT_SRQ_LIMIT_REACHED },
 	{ MLX5_EVENT_TYPE_SRQ_CATAS_ERROR, MLX5_RES_SRQ, IB_EVENT_SRQ_ERR },
+	/* For dct.c alone: verbs have no such event. */
+	{ MLX5_EVENT_TYPE_DCT_DRAINED, MLX5_IB_RES_DCT, IB_EVENT_SQ_DRAINED },
 };
 
 static_assert(ARRAY_SIZE(rsc_events) <= BITS_PER_LONG);
@@ -48,7 +50,7 @@ static unsigned long rsc_index(enum mlx5_res_type type, u32 num)
 /**
  * mlx5_ib_rsc_get - find an object by its number
  * @dev: device
- * @type: MLX5_RES_QP, MLX5_RES_RQ, MLX5_RES_SQ or MLX5_RES_SRQ
+ * @type: MLX5_RES_QP, MLX5_RES_RQ, MLX5_RES_SQ, MLX5_RES_SRQ or MLX5_IB_RES_DCT
  * @num: number of the object
  *
  * The object is not destroyed before mlx5_ib_rsc_put(). Any context.
@@ -197,6 +199,8 @@ static int rsc_send_destroy(struct mlx5_ib_rsc *rsc)
 {
 	const struct mlx5_ib_rsc_ops *ops = rsc->ops;
 
+	if (ops->prepare_destroy)
+		ops->prepare_destroy(rsc);
 	if (ops->repeats_destroy)
 		return mlx5_ib_fw_destroy_repeat(rsc->dev, rsc->uid, ops->destroy_op, rsc->num,
 						 &rsc->attempt);
@@ -258,6 +262,7 @@ static u32 rsc_event_type(const struct mlx5_ib_rsc *rsc)
 	static const u32 types[] = {
 		[MLX5_RES_QP] = MLX5_OBJ_TYPE_QP, [MLX5_RES_SRQ] = MLX5_OBJ_TYPE_RMP,
 		[MLX5_RES_RQ] = MLX5_OBJ_TYPE_RQ, [MLX5_RES_SQ] = MLX5_OBJ_TYPE_SQ,
+		[MLX5_IB_RES_DCT] = MLX5_OBJ_TYPE_DCT,
 	};
 
 	return types[rsc->ops->type];

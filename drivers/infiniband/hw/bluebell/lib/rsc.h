@@ -7,6 +7,7 @@
 #define BLUEBELL_RSC_H
 
 #include <linux/completion.h>
+#include <linux/mlx5/device.h>
 #include <linux/mlx5/driver.h>
 #include <linux/refcount.h>
 #include <linux/types.h>
@@ -21,12 +22,17 @@ struct mlx5_ib_odp_sges;
 struct mlx5_ib_queue_mem;
 struct mlx5_ib_rsc;
 
+/* DC targets: the type that their events have, and that enum mlx5_res_type lacks. */
+#define MLX5_IB_RES_DCT		((enum mlx5_res_type)MLX5_EVENT_QUEUE_TYPE_DCT)
+
 /**
  * struct mlx5_ib_rsc_ops - properties and operations of a kind of object
- * @type: MLX5_RES_QP or MLX5_RES_SRQ
+ * @type: MLX5_RES_QP, MLX5_RES_SRQ or MLX5_IB_RES_DCT
  * @name: name of the kind of object, for the log
  * @destroy_op: MLX5_CMD_OP_* of the command that destroys an object
  * @repeats_destroy: a refused command that destroys an object is repeated, for a third of a second
+ * @prepare_destroy: called before the command that destroys an object is sent. May sleep. NULL:
+ *	nothing has to be done before
  * @event: delivers an event of the device to the consumer. May sleep.
  * @read_wqe: reads the WQE of a page fault into a buffer of MLX5_IB_ODP_MAX_WQE bytes, and finds
  *	its data segments. May sleep. Returns the PD that their keys must belong to, or an ERR_PTR
@@ -36,6 +42,7 @@ struct mlx5_ib_rsc_ops {
 	const char *name;
 	u16 destroy_op;
 	bool repeats_destroy;
+	void (*prepare_destroy)(struct mlx5_ib_rsc *rsc);
 	void (*event)(struct mlx5_ib_rsc *rsc, enum ib_event_type event);
 	struct ib_pd *(*read_wqe)(struct mlx5_ib_rsc *rsc, bool is_send, u16 index, void *wqe,
 				  struct mlx5_ib_odp_sges *sges);

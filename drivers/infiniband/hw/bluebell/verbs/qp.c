@@ -5,19 +5,22 @@
  */
 
 #include <linux/indirect_call_wrapper.h>
+#include <rdma/uverbs_ioctl.h>
 
 #include "fw/bluebell.h"
 #include "layout/refuse.h"
 #include "lib/orphan.h"
 #include "verbs/cq.h"
+#include "verbs/dct.h"
 #include "verbs/qp.h"
 #include "verbs/srq.h"
 #include "verbs/ucontext.h"
 
 /*
- * For each type that mlx5_ib_qp_type_exists() knows, the kind of queue pairs of processes and the
- * kind of queue pairs of the kernel. The target of an XRC connection belongs to its domain and not
- * to the process that created the target, so ib_core passes no user data, as for the kernel.
+ * For each type that mlx5_ib_qp_type_exists() knows, other than DRIVER, the kind of queue pairs of
+ * processes and the kind of queue pairs of the kernel. The target of an XRC connection belongs to
+ * its domain and not to the process that created the target, so ib_core passes no user data, as for
+ * the kernel.
  */
 static const struct {
 	const struct mlx5_ib_qp_ops *user;
@@ -33,16 +36,61 @@ static const struct {
 	[IB_QPT_XRC_TGT] = { NULL, &mlx5_ib_xrc_target_ops },
 };
 
-/* The kind of a new queue pair; NULL if there is none. */
-static const struct mlx5_ib_qp_ops *qp_find_kind(const struct mlx5_ib_caps *caps,
-						 const struct ib_qp_init_attr *init, bool of_user)
+/*
+ * Choose the kind of a queue pair of type DRIVER, which the library's request says: a DC initiator
+ * is a QP at the device as others are, a DC target is not. Returns 0 or a negative errno.
+ */
+static int qp_driver_kind(struct mlx5_ib_dev *dev, struct ib_udata *udata,
+			  const struct mlx5_ib_qp_ops **ops)
 {
-	if (!mlx5_ib_qp_type_exists(init->qp_type, caps))
-		return NULL;
-	if (!init->rwq_ind_tbl)
-		return of_user ? qp_kinds[init->qp_type].user : qp_kinds[init->qp_type].kernel;
-	/* Only packets can be spread over the receive queues of an indirection table. */
-	return init->qp_type == IB_QPT_RAW_PACKET && of_user ? &mlx5_ib_rss_qp_ops : NULL;
+	struct mlx5_ib_create_qp ucmd = {};
+	int err;
+
+	err = ib_copy_validate_udata_in(udata, ucmd, flags);
+	if (err)
+		return err;
+	switch (ucmd.flags & (MLX5_QP_FLAG_TYPE_DCI | MLX5_QP_FLAG_TYPE_DCT)) {
+	case MLX5_QP_FLAG_TYPE_DCI:
+		*ops = &mlx5_ib_user_qp_ops;
+		return 0;
+	case MLX5_QP_FLAG_TYPE_DCT:
+		*ops = &mlx5_ib_dct_ops;
+		return 0;
+	default:
+		return refuse(dev->mdev, -EINVAL,
+			      "QP of type DRIVER with driver flags %#x: must be a DCI or a DCT",
+			      ucmd.flags);
+	}
+}
+
+/* The kind of a queue pair of a process. Returns 0 or a negative errno. */
+static int qp_user_kind(struct mlx5_ib_dev *dev, const struct ib_qp_init_attr *init,
+			struct ib_udata *udata, const struct mlx5_ib_qp_ops **ops)
+{
+	if (init->rwq_ind_tbl) {
+		/* Only packets can be spread over the receive queues of an indirection table. */
+		*ops = init->qp_type == IB_QPT_RAW_PACKET ? &mlx5_ib_rss_qp_ops : NULL;
+		return 0;
+	}
+	if (init->qp_type == IB_QPT_DRIVER)
+		return qp_driver_kind(dev, udata, ops);
+	*ops = qp_kinds[init->qp_type].user;
+	return 0;
+}
+
+/* Choose the kind of a new queue pair; NULL if there is none. Returns 0 or a negative errno. */
+static int qp_choose_kind(struct mlx5_ib_dev *dev, const struct ib_qp_init_attr *init,
+			  struct ib_udata *udata, const struct mlx5_ib_qp_ops **ops)
+{
+	*ops = NULL;
+	/* Check the type first: the user data of other types have another layout. */
+	if (!mlx5_ib_qp_type_exists(init->qp_type, &dev->caps))
+		return 0;
+	if (udata)
+		return qp_user_kind(dev, init, udata, ops);
+	if (init->qp_type != IB_QPT_DRIVER && !init->rwq_ind_tbl)
+		*ops = qp_kinds[init->qp_type].kernel;
+	return 0;
 }
 
 /* Check that all objects exist which the commands that create the queue pair are to name. */
@@ -63,9 +111,10 @@ static int qp_check_named(const struct ib_qp *ibqp, const struct ib_qp_init_attr
  * mlx5_ifc_create_qp_in_bits), or, for raw packets, with the commands of raw_qp.c or rss_qp.c. May
  * sleep.
  *
- * Return: 0; -EOPNOTSUPP for a type other than RC, UC, UD, RAW_PACKET and XRC (users only), SMI and
- * GSI (kernel consumers only), for a type or feature that the device lacks, for queues in two
- * buffers, and for a type other than RAW_PACKET with an indirection table;
+ * Return: 0; -EOPNOTSUPP for a type other than RC, UC, UD, RAW_PACKET, XRC and DRIVER, which is a
+ * DC initiator or target (users only), SMI and GSI (kernel consumers only), for a type or feature
+ * that the device lacks, for queues in two buffers, and for a type other than RAW_PACKET with an
+ * indirection table;
  * -EINVAL for invalid attributes, signatures that the device cannot check, queues that are too
  * short for the requests or too long for the device, a buffer or doorbell record that is not
  * aligned, or a doorbell register that is not the user's; -ENOMEM, also if the user has as many
@@ -78,8 +127,9 @@ int mlx5_ib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct i
 	const struct mlx5_ib_qp_ops *ops;
 	int err;
 
-	/* Check the type first: the user data of other types have another layout. */
-	ops = qp_find_kind(&to_mdev(ibqp->device)->caps, init, udata);
+	err = qp_choose_kind(to_mdev(ibqp->device), init, udata, &ops);
+	if (err)
+		return err;
 	if (!ops)
 		return refuse(to_mdev(ibqp->device)->mdev, -EOPNOTSUPP,
 			      "QP of type %u (%s indirection table): the driver or device has none, or not for this caller",

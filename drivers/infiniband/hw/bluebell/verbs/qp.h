@@ -80,7 +80,7 @@ struct mlx5_ib_qp_ops {
  * @ops: operations of the queue pair's kind. Constant
  * @priv: data of the queue pair's kind: struct mlx5_ib_gsi for QP1, struct mlx5_ib_raw_qp for a
  *	queue pair for raw packets, struct mlx5_ib_object for one that spreads packets over several
- *	receive queues (rss_qp.c); otherwise NULL
+ *	receive queues (rss_qp.c), struct mlx5_ib_dct for a DC target; otherwise NULL
  * @wqs: work queues of a kernel consumer; otherwise NULL. Constant
  * @uid: user id of the commands on the queue pair: that of the owner, but MLX5_IB_KERNEL_UID for an
  *	XRC queue pair. Constant
@@ -172,6 +172,10 @@ extern const struct mlx5_ib_qp_ops mlx5_ib_rss_qp_ops;
 extern const struct mlx5_ib_qp_ops mlx5_ib_xrc_target_ops;
 extern const struct mlx5_ib_qp_ops mlx5_ib_kernel_qp_ops;
 extern const struct mlx5_ib_qp_ops mlx5_ib_gsi_ops;
+
+/* qp_modify.c: what the library adds to a change */
+int mlx5_ib_qp_copy_modify(struct mlx5_ib_dev *dev, enum ib_qp_type type, struct ib_udata *udata,
+			   struct mlx5_ib_modify_qp *ucmd);
 
 /* qp_common.c, qp_modify.c: common to several kinds of queue pairs */
 extern const struct mlx5_ib_rsc_ops mlx5_ib_plain_qp_rsc_ops;

@@ -14,8 +14,17 @@
 #include "lib/wq_kernel.h"
 #include "verbs/qp.h"
 
-static int qp_copy_modify(struct mlx5_ib_dev *dev, enum ib_qp_type type, struct ib_udata *udata,
-			  struct mlx5_ib_modify_qp *ucmd)
+/**
+ * mlx5_ib_qp_copy_modify - copy and check what the library adds to a change of a queue pair
+ * @dev: device
+ * @type: type of the queue pair
+ * @udata: as for mlx5_ib_modify_qp()
+ * @ucmd: zeroed; gets the library's request
+ *
+ * Return: 0; -EINVAL for a rate limit; -EOPNOTSUPP for a feature that the device lacks; -EFAULT.
+ */
+int mlx5_ib_qp_copy_modify(struct mlx5_ib_dev *dev, enum ib_qp_type type, struct ib_udata *udata,
+			   struct mlx5_ib_modify_qp *ucmd)
 {
 	int err;
 
@@ -112,7 +121,7 @@ static int qp_check_modify(const struct mlx5_ib_qp_modify *mod, bool out_of_orde
 	u16 opcode;
 	int err;
 
-	if (!ib_modify_qp_is_ok(mod->cur, mod->next, mod->type, mod->mask))
+	if (!mlx5_ib_qp_modify_is_ok(mod))
 		return refuse(caps->mdev, -EINVAL,
 			      "QP of type %u cannot go from state %u to %u with attributes 0x%x",
 			      mod->type, mod->cur, mod->next, mod->mask);
@@ -227,7 +236,7 @@ int mlx5_ib_plain_qp_modify(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr, int 
 		return refuse(to_mdev(qp->ibqp.device)->mdev, -EOPNOTSUPP,
 			      "QP attributes 0x%x, supported: 0x%x", mask,
 			      IB_QP_ATTR_STANDARD_BITS);
-	err = qp_copy_modify(qp->rsc.dev, qp->ibqp.qp_type, udata, &ucmd);
+	err = mlx5_ib_qp_copy_modify(qp->rsc.dev, qp->ibqp.qp_type, udata, &ucmd);
 	if (err)
 		return err;
 	scoped_guard(mutex, &qp->mutex)
