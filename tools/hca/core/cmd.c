@@ -29,7 +29,7 @@ static const struct {
 	{ "create_xrc_srq_in", CMD_UMEM_OFFSET, 64 }, { "create_xrc_srq_in", CMD_UMEM_ID, 32 },
 	{ "create_mkey_in", CREATE_MKEY_UMEM_OFFSET, 64 },
 	{ "create_mkey_in", CREATE_MKEY_UMEM_ID, 32 },
-	{ "rts2rts_qp_in", RTS2RTS_QP_OPT_95_32, 64 },
+	{ "rts2rts_qp_in", RTS2RTS_QP_OPT_95_32, 64 }, { "rts2rts_qp_in", RTS2RTS_QP_QPC_EXT, 1 },
 };
 
 /* Bits of a command's input that are reserved and must be zero. */

@@ -103,4 +103,9 @@ uint8_t cmd_check_reserved(struct hca *hca, struct cmd *cmd);
  */
 #define RTS2RTS_QP_OPT_95_32 0x840
 
+/* The bit that announces an extension of RTS2RTS_QP's context, and in it the stream to reset. */
+#define RTS2RTS_QP_QPC_EXT	0x40
+#define RTS2RTS_QP_STREAM	0x890
+#define RTS2RTS_QP_EXT_BYTES	0x1d0	/* of the command with the extension */
+
 #endif

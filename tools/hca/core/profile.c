@@ -53,6 +53,8 @@ static const struct def {
 	{ "general", "log_max_ra_res_qp", 4, 4 },
 	{ "general", "log_max_ra_req_dc", 4, 4 },
 	{ "general", "log_max_ra_res_dc", 4, 4 },
+	{ "general", "log_max_dci_stream_channels", 5, 5 },
+	{ "general", "log_max_dci_errored_streams", 5, 5 },
 	{ "general", "gid_table_size", 0, 0 },		/* 8 entries */
 	{ "general", "pkey_table_size", 0, 0 },		/* 128 entries */
 	{ "general", "max_qp_cnt", 8, 8 },
@@ -61,6 +63,7 @@ static const struct def {
 	{ "general", "enhanced_error_q_counters", 1, 1 },
 	{ "general", "rts2rts_qp_counters_set_id", 1, 1 },
 	{ "general", "qp_error_syndrome", 1, 1 },
+	{ "general", "qpc_extension", 1, 1 },
 	{ "general", "ib_virt", 1, 1 },
 	{ "general", "vport_group_manager", 1, 1 },
 	{ "general", "local_ca_ack_delay", 16, 16 },

@@ -52,6 +52,8 @@ static const struct {
 	{ "log_max_ra_res_qp", 0, 7 },
 	{ "log_max_ra_req_dc", 0, 7 },
 	{ "log_max_ra_res_dc", 0, 7 },
+	{ "log_max_dci_stream_channels", 0, 16 },
+	{ "log_max_dci_errored_streams", 0, 8 },
 	{ "device_frequency_khz", 1000, 4000000 },
 	{ "gid_table_size", 0, 4 },
 	{ "pkey_table_size", 0, 5 },

@@ -125,6 +125,8 @@
 	R(0x071b, QP_UMR_PD)				\
 	R(0x071c, QP_PRIVILEGED)			\
 	R(0x071d, QP_DCI_QUEUES)			\
+	R(0x071e, QP_STREAMS)				\
+	R(0x071f, QP_STREAM_NOT_FAILED)			\
 	/* shared receive queues */			\
 	R(0x0801, SRQ_SIZE)				\
 	R(0x0802, SRQ_STRIDE)				\

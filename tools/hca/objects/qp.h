@@ -133,6 +133,8 @@ struct qp {
 	enum cqe_error error;	/* why the queue pair entered SQER or ERR */
 	uint64_t cnp_ns;	/* when the last CNP was sent to the peer */
 	uint32_t dc_connection;	/* DC: number of the connection */
+	bool has_streams;	/* DCI: WQEs belong to streams, which fail alone */
+	unsigned int max_failed_streams;	/* so many fail the queue pair */
 	bool cq_dead;		/* a completion was lost; ERR is entered from the event loop */
 
 	uint8_t qpc[QPC_BYTES];	/* as the commands built it, for QUERY_QP */
@@ -160,6 +162,8 @@ struct qp_ops {
 	 * calls dct_drained().
 	 */
 	void (*dct_drain)(struct hca *hca);
+	/* Let a stream of a DCI work again. Returns false if the stream has not failed. */
+	bool (*reset_stream)(struct hca *hca, struct qp *qp, uint16_t stream);
 };
 
 /* ---- qp_name.c ------------------------------------------------------------------------------- */

@@ -53,13 +53,17 @@ static const struct ifc_field qpc_not_offered[] = {
 	IFC_FIELD(qpc, atomic_like_write_en), IFC_FIELD(qpc, retry_mode),
 	IFC_FIELD(qpc, ulp_stateless_offload_mode),
 	IFC_FIELD(qpc, packet_pacing_rate_limit_index),
-	IFC_FIELD(qpc, log_num_dci_stream_channels), IFC_FIELD(qpc, log_num_dci_errored_streams),
 	IFC_FIELD(qpc, cd_slave_receive), IFC_FIELD(qpc, cd_slave_send), IFC_FIELD(qpc, cd_master),
 	IFC_FIELD(qpc, cgs), IFC_FIELD(qpc, dc_access_key),
 	PRIMARY(free_ar), PRIMARY(reserved_at_2), PRIMARY(plane_index),
 	PRIMARY(reserved_at_45), PRIMARY(reserved_at_50), PRIMARY(reserved_at_60),
 	PRIMARY(reserved_at_100), PRIMARY(f_dscp), PRIMARY(f_ecn), PRIMARY(reserved_at_106),
 	PRIMARY(f_eth_prio),
+};
+
+/* Fields of DC initiators alone. */
+static const struct ifc_field qpc_dci[] = {
+	IFC_FIELD(qpc, log_num_dci_stream_channels), IFC_FIELD(qpc, log_num_dci_errored_streams),
 };
 
 /* Fields of RoCE, which without RoCE are not offered either. */
@@ -110,6 +114,9 @@ uint8_t qp_check_context(struct hca *hca, struct cmd *cmd, const uint8_t *c)
 				name);
 	st = check_offered(cmd, WHY_QP_FIELD_NOT_OFFERED, "qpc.", c, qpc_not_offered,
 			   ARRAY_SIZE(qpc_not_offered));
+	if (!st && IFC_GET(qpc, c, st) != QPT_DCI)
+		st = check_offered(cmd, WHY_QP_FIELD_NOT_OFFERED, "qpc.", c, qpc_dci,
+				   ARRAY_SIZE(qpc_dci));
 	if (!st && !roce_offered(hca))
 		st = check_offered(cmd, WHY_QP_FIELD_NOT_OFFERED, "qpc.", c, qpc_roce,
 				   ARRAY_SIZE(qpc_roce));
@@ -211,6 +218,16 @@ uint8_t qp_check_features(struct hca *hca, struct cmd *cmd, const struct qp *qp)
 	if (qp->cs_req && qp->type == QPT_DCI && !hca_cap_gen(hca, dc_req_scat_data_cqe))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_SCATTER_TO_CQE_NOT_OFFERED,
 				"a DCI cannot scatter to CQEs (dc_req_scat_data_cqe)");
+	if (qp->has_streams &&
+	    (IFC_GET(qpc, c, log_num_dci_stream_channels) >
+	     hca_cap_gen(hca, log_max_dci_stream_channels) ||
+	     IFC_GET(qpc, c, log_num_dci_errored_streams) >
+	     hca_cap_gen(hca, log_max_dci_errored_streams)))
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_STREAMS,
+				"a %s QP with 2^%u streams, 2^%u of them failed, is not supported",
+				qp_type_name(qp->type),
+				IFC_GET(qpc, c, log_num_dci_stream_channels),
+				IFC_GET(qpc, c, log_num_dci_errored_streams));
 	if (qp->block_lb_mc && (qp->type != QPT_UD || !hca_cap_gen(hca, block_lb_mc)))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_FIELD_NOT_OFFERED,
 				"a %s QP cannot block the loopback of multicast",

@@ -39,6 +39,9 @@ static void qp_take_queues(struct qp *qp)
 	qp->xrcdn = IFC_GET(qpc, c, xrcd);
 	qp->cs_req = IFC_GET(qpc, c, cs_req);
 	qp->cs_res = IFC_GET(qpc, c, cs_res);
+	qp->max_failed_streams = 1u << IFC_GET(qpc, c, log_num_dci_errored_streams);
+	qp->has_streams = IFC_GET(qpc, c, log_num_dci_stream_channels) ||
+			  IFC_GET(qpc, c, log_num_dci_errored_streams);
 }
 
 /*
@@ -116,7 +119,7 @@ static uint8_t qp_check_sizes(struct hca *hca, struct cmd *cmd, const struct qp 
 	if (qp->rq_type == RQ_CRQ)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_RQ_TYPE, "rq_type %u is not supported",
 				qp->rq_type);
-	/* The stock driver gives a DCI the SRQ that a program names, though it never receives. */
+	/* The stock driver gives a DCI an SRQ: that of the program, or one of its own. */
 	if (qp->type == QPT_DCI && (!qp->has_sq || qp->rq_type == RQ_OWN))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_DCI_QUEUES,
 				"a DCI must have an SQ and no RQ");
@@ -175,7 +178,8 @@ static uint8_t qp_check_refs(struct hca *hca, struct cmd *cmd, const struct qp *
 		st = check_obj(hca, cmd, OBJ_CQ, qp->cqn_snd, &r->cq_snd);
 	if (!st && (receives || qp->cqn_rcv))
 		st = check_obj(hca, cmd, OBJ_CQ, qp->cqn_rcv, &r->cq_rcv);
-	if (!st && qp->rq_type == RQ_SRQ)
+	/* A DCI never receives: the SRQ that its context names is of no interest. */
+	if (!st && qp->rq_type == RQ_SRQ && qp->type != QPT_DCI)
 		st = qp_check_srq(hca, cmd, qp, &r->srq);
 	if (!st && qp->type == QPT_XRC)
 		st = check_obj(hca, cmd, OBJ_XRCD, qp->xrcdn, &r->xrcd);

@@ -46,6 +46,8 @@ enum optpar {
  */
 #define OPT_UDP_SPORT	(1ull << 34)
 #define OPT_95_64	(1ull << 63)
+/* Resets a stream of a DCI, which the extension of the context names. */
+#define OPT_STREAM	(1ull << 32)
 
 enum trans {
 	T_RST2INIT, T_INIT2INIT, T_INIT2RTR, T_RTR2RTS, T_RTS2RTS, T_SQERR2RTS, T_RTS2SQD,
@@ -83,7 +85,7 @@ static const struct trans_desc {
 		OPT_ALT | OPT_ACCESS | OPT_QKEY | OPT_RNR_TIMEOUT | OPT_PM | OPT_ANY },
 	[T_RTS2RTS] = { QPS_RTS, QPS_RTS,
 		OPT_ALT | OPT_ACCESS | OPT_QKEY | OPT_RNR_TIMEOUT | OPT_PM | OPT_ANY |
-		OPT_UDP_SPORT },
+		OPT_UDP_SPORT | OPT_STREAM },
 	[T_SQERR2RTS] = { QPS_SQER, QPS_RTS,
 		OPT_QKEY | OPT_RWE | OPT_RNR_TIMEOUT | OPT_ANY },
 	[T_RTS2SQD] = { QPS_RTS, QPS_SQ_DRAINING, 0 },
@@ -267,6 +269,8 @@ static uint8_t trans_check_optpar(struct hca *hca, struct cmd *cmd, const struct
 	if (opt & OPT_ALT)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_PATH_MIGRATION,
 				"the HCA has no alternate paths");
+	if (!qp->has_streams)
+		bad |= opt & OPT_STREAM;
 	if (qp->type == QPT_DCI)
 		bad |= opt & OPT_NOT_DCI;
 	else if (!qp_type_connected(qp->type))
@@ -279,6 +283,27 @@ static uint8_t trans_check_optpar(struct hca *hca, struct cmd *cmd, const struct
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_OPT_PARAM,
 				"%s of a %s QP must not set opt_param 0x%" PRIx64, cmd->desc->name,
 				qp_type_name(qp->type), bad);
+	return ST_OK;
+}
+
+/* Reset the stream that the command names, if it names one. */
+static uint8_t trans_reset_stream(struct hca *hca, struct cmd *cmd, struct qp *qp, uint64_t opt)
+{
+	unsigned int stream;
+
+	if (!(opt & OPT_STREAM))
+		return ST_OK;
+	if (!ifc_get_bits(cmd->in, RTS2RTS_QP_QPC_EXT, 1) || !hca_cap_gen(hca, qpc_extension))
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_EXTENSION_NOT_OFFERED,
+				"a stream is to be reset, but qpc_ext is 0 or not supported");
+	if (cmd->in_len < RTS2RTS_QP_EXT_BYTES)
+		return cmd_fail(cmd, ST_BAD_INP_LEN, WHY_INPUT_LENGTH,
+				"%zu bytes of input, with the QPC extension %u are needed",
+				cmd->in_len, RTS2RTS_QP_EXT_BYTES);
+	stream = ifc_get_bits(cmd->in, RTS2RTS_QP_STREAM, 16);
+	if (!hca->board->qp->reset_stream(hca, qp, stream))
+		return cmd_fail(cmd, ST_BAD_RES_STATE, WHY_QP_STREAM_NOT_FAILED,
+				"stream %u of QP 0x%x has not failed", stream, qp->obj.num);
 	return ST_OK;
 }
 
@@ -384,6 +409,8 @@ static uint8_t qp_transition(struct hca *hca, struct cmd *cmd, enum trans t)
 		st = qp_check_roce_path(hca, cmd, &next);
 	if (!st && t == T_RST2INIT)
 		st = trans_take_pd(hca, cmd, qp, &next);
+	if (!st && t == T_RTS2RTS)
+		st = trans_reset_stream(hca, cmd, qp, opt);
 	if (st)
 		return st;
 	if (memcmp(&qp->path, &next.path, sizeof(next.path)))

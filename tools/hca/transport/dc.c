@@ -137,6 +137,13 @@ static const char *dc_why_not(struct hca *hca, struct dct *dct, const struct pac
 	return link_of(hca)->wrong_destination(hca, &probe, p);
 }
 
+/* Acknowledge CONNECT, unless the connection has failed since. */
+static void dc_acknowledge(struct hca *hca, struct dc_conn *conn, const struct packet *p)
+{
+	if (conn_can_receive(&conn->qp) && resp_get(hca, &conn->qp))
+		resp_ack_request(hca, &conn->qp, p);
+}
+
 /*
  * CONNECT. The CONNECT of the connection that exists was sent twice. The CONNECT of an older
  * connection is late.
@@ -147,6 +154,8 @@ static void dc_connect(struct hca *hca, struct dct *dct, struct dc_conn *conn,
 	struct dcs *dcs = hca->dcs;
 	const char *why = NULL;
 
+	if (conn && conn->qp.dc_connection == p->dc_connection)
+		dc_acknowledge(hca, conn, p);
 	if (conn && (int32_t)(p->dc_connection - conn->qp.dc_connection) <= 0)
 		return;
 	why = dc_why_not(hca, dct, p);
@@ -158,7 +167,10 @@ static void dc_connect(struct hca *hca, struct dct *dct, struct dc_conn *conn,
 		dc_close(hca, conn);
 	if (dcs->n >= DC_CONNECTIONS)
 		dc_close(hca, TAILQ_FIRST(&dcs->by_age));
-	if (!dc_open(hca, dct, p))
+	conn = dc_open(hca, dct, p);
+	if (conn)
+		dc_acknowledge(hca, conn, p);
+	else
 		dc_drop(hca, p, "memory");
 }
 

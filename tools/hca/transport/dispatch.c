@@ -191,7 +191,7 @@ static void transport_qp_destroy(struct hca *hca, struct qp *qp)
 
 const struct qp_ops transport_qp_ops = {
 	.state = transport_qp_state, .destroy = transport_qp_destroy, .srq_gone = resp_forget_srq,
-	.dct_drain = dc_drain,
+	.dct_drain = dc_drain, .reset_stream = req_reset_stream,
 };
 
 /* ---- module ---------------------------------------------------------------------------------- */

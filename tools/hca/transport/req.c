@@ -76,6 +76,7 @@ static void req_drop_ops(struct requester *req)
 	fault_cancel(req->hca, req->fault);
 	req->fault = 0;
 	req->again = false;
+	req_streams_reset(req->run.qp);
 	if (req->timer)
 		evtimer_del(req->timer);
 }

@@ -30,7 +30,8 @@ struct send_op {
 	bool connect;		/* no WQE: connects a DC initiator for the next operation */
 	/* executed; or sent and, if RC or XRC, acknowledged or responded to */
 	bool finished;
-	enum cqe_error error;	/* to complete with when it is the oldest */
+	/* To complete with when it is the oldest. ERR_FLUSHED: its stream failed before. */
+	enum cqe_error error;
 	uint32_t psn, npsn;	/* first PSN, number of PSNs; 0 for local operations */
 	uint32_t sent;		/* request packets sent since the last rewind */
 	uint64_t done;		/* bytes of a READ response that arrived */
@@ -56,6 +57,8 @@ struct requester {
 	bool told;			/* a CQE has told of an error since the queue was started */
 	struct wqe_av peer;		/* of a DC initiator: what it is connected to */
 	bool connected;
+	uint16_t *failed_stream;	/* streams of a DCI that have failed */
+	unsigned int failed_streams;
 	uint64_t umr_since_ns;		/* when a UMR began to wait for a later UMR; or 0 */
 	bool recovering;		/* packets were retransmitted, none acknowledged since */
 	struct event *timer;		/* for retry or RNR, one at a time */
@@ -85,6 +88,12 @@ void req_receive(struct hca *hca, struct qp *qp, const struct packet *p);
 void qp_send_doorbell(struct hca *hca, uint32_t uar, const uint8_t *bf, size_t bf_len);
 
 /* ---- between the requester's files; each calls only files that are before it here ------------ */
+
+/* req_stream.c: streams of DC initiators */
+bool req_stream_failed(const struct qp *qp, uint16_t stream);
+bool req_stream_fail(struct qp *qp, uint16_t stream);
+void req_streams_reset(struct qp *qp);
+bool req_reset_stream(struct hca *hca, struct qp *qp, uint16_t stream);
 
 /* req_op.c: work requests and their completions */
 struct send_op *req_op_alloc(struct hca *hca);

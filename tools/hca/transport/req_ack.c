@@ -40,6 +40,8 @@ static bool req_acknowledge(struct requester *req, uint32_t psn)
 	int32_t n;
 
 	TAILQ_FOREACH(op, &req->ops, link) {
+		if (op->error == ERR_FLUSHED)
+			continue;
 		if (!op->started || op->error)
 			break;
 		if (op->finished || !op->npsn)

@@ -115,8 +115,11 @@ struct packet *req_connect_packet(struct hca *hca, const struct qp *qp, const st
 {
 	struct packet *p = conn_packet(hca, qp, BTH_CONNECT, op->psn);
 
-	if (p)
-		p->dc_key = qp->req->peer.dc_key;
+	if (!p)
+		return NULL;
+	p->dc_key = qp->req->peer.dc_key;
+	/* The next operation may fail here, and then no other packet asks for an acknowledgement. */
+	p->ack_req = true;
 	return p;
 }
 

@@ -13,6 +13,7 @@
 #include "qcounter.h"
 #include "qp.h"
 #include "req.h"
+#include "sched.h"
 #include "util.h"
 #include "wqe.h"
 
@@ -175,24 +176,81 @@ void req_complete(struct hca *hca, const struct qp *qp, const struct send_op *op
 	cq_complete(hca, qp->cqn_snd, &c);
 }
 
+/*
+ * A stream of a DC initiator has failed, and the others go on. The target accepts nothing of this
+ * connection any more, so what was sent and not answered starts again by the next connection.
+ */
+static void req_restart(struct requester *req)
+{
+	struct qp *qp = req->run.qp;
+	struct send_op *op, *next;
+
+	req->connected = false;
+	req->poisoned = false;
+	req->rnr_wait = false;
+	req->recovering = false;
+	req->deadline_ns = 0;
+	req->cur = NULL;
+	for (op = TAILQ_FIRST(&req->ops); op; op = next) {
+		next = TAILQ_NEXT(op, link);
+		if (op->connect) {
+			req_op_remove(req, op);
+			continue;
+		}
+		if (op->finished || op->error)
+			continue;
+		req->rd_out -= op->started && (op->w.is_read || op->w.is_atomic);
+		op->started = false;
+		op->sent = 0;
+		op->done = 0;
+		req->cur = req->cur ? req->cur : op;
+	}
+	req->una = qp->next_send_psn;
+	req->unsent = 0;
+	qp->cur_retry = qp->retry_count;
+	qp->cur_rnr_retry = qp->rnr_retry;
+	sched_kick(req->hca, &req->run);
+}
+
+/*
+ * Whether a queue pair goes on after an operation of a stream has failed, or was flushed because its
+ * stream had failed. The WQE itself was not at fault.
+ */
+static bool req_goes_on(struct qp *qp, enum cqe_error error, uint16_t stream)
+{
+	if (!qp->has_streams || error == ERR_WQE_INVALID)
+		return false;
+	if (error == ERR_FLUSHED)
+		return true;
+	if (!req_stream_fail(qp, stream))
+		return false;
+	req_restart(qp->req);
+	return true;
+}
+
 /**
  * req_reap() - complete the finished work requests, oldest first
  * @hca: the HCA
  * @qp: the queue pair
  *
- * Stops after a work request that failed, which moves the queue pair to ERR or SQER.
+ * Stops after a work request that failed, which moves the queue pair to ERR or SQER, unless the
+ * queue pair has streams.
  */
 void req_reap(struct hca *hca, struct qp *qp)
 {
 	struct requester *req = qp->req;
 	enum cqe_error error;
 	struct send_op *op;
+	uint16_t stream;
 
 	while ((op = TAILQ_FIRST(&req->ops))) {
 		error = op->error;
 		if (error) {
+			stream = op->w.stream;
 			req_complete(hca, qp, op, error);
 			req_op_remove(req, op);
+			if (req_goes_on(qp, error, stream))
+				continue;
 			if (conn_reliable(qp) || qp->type == QPT_REG_UMR)
 				qp_to_error(hca, qp, error, 0);
 			else

@@ -409,7 +409,7 @@ static enum step req_step(struct hca *hca, struct qp *qp)
 	struct send_op *op = req->cur;
 	enum cqe_error error;
 
-	while (op && op->finished)
+	while (op && (op->finished || op->error == ERR_FLUSHED))
 		op = TAILQ_NEXT(op, link);
 	req->cur = op;
 	if (!conn_can_send(qp))
@@ -422,6 +422,12 @@ static enum step req_step(struct hca *hca, struct qp *qp)
 		return conn_can_send(qp) && req_can_fetch(qp) ? STEP_BLOCKED : STEP_IDLE;
 	if (op->error)
 		return STEP_IDLE;
+	if (!op->started && req_stream_failed(qp, op->w.stream)) {
+		req->cur = TAILQ_NEXT(op, link);
+		op->error = ERR_FLUSHED;
+		req_reap(hca, qp);
+		return STEP_LOCAL;
+	}
 	if (!op->started) {
 		if (!req_may_start(qp, op) || !req_may_connect(qp, op))
 			return STEP_IDLE;

@@ -113,6 +113,8 @@ void req_rewind(struct requester *req, uint32_t psn)
 	int32_t ahead;
 
 	TAILQ_FOREACH(op, &req->ops, link) {
+		if (op->error == ERR_FLUSHED)
+			continue;
 		if (op->error)
 			break;
 		if (!op->started || op->finished || !op->npsn)

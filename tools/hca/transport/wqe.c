@@ -56,7 +56,7 @@ static int wqe_bad(struct send_wqe *w, const char *why)
 
 /**
  * wqe_parse_ctrl() - decode the control segment, the first 16 bytes of @w->raw
- * @w: the work request; opcode, index, QP number, length and flags are filled
+ * @w: the work request; opcode, index, QP number, length, stream and flags are filled
  *
  * Implements struct mlx5_wqe_ctrl_seg. Pure.
  *
@@ -76,6 +76,7 @@ int wqe_parse_ctrl(struct send_wqe *w)
 	w->cqe = (flags >> 2 & 3) >= 2;
 	w->solicited = flags >> 1 & 1;
 	w->imm = get_be32(w->raw + 12);
+	w->stream = get_be16(w->raw + 9);
 	w->why = NULL;
 	if (!w->ds || (qpn_ds & 0xc0))
 		return wqe_bad(w, "ds is not valid");

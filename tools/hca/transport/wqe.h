@@ -46,6 +46,7 @@ struct send_wqe {
 	uint32_t imm;		/* immediate, key to invalidate or UMR mkey */
 	bool is_read, is_atomic;	/* the response carries data */
 	bool local;		/* executed locally: no packet is sent */
+	uint16_t stream;	/* of a DCI */
 	uint32_t xrc_srqn;	/* XRC: the shared receive queue at the other side */
 	uint64_t raddr;
 	uint32_t rkey;

@@ -338,7 +338,8 @@ static uint8_t create_dci(uint8_t rq_type, bool no_sq, struct ifc_field f, uint3
 	IFC_SET(qpc, c, uar_page, uar);
 	IFC_SET(qpc, c, cqn_snd, cqn);
 	IFC_SET(qpc, c, cqn_rcv, cqn);
-	IFC_SET(qpc, c, srqn_rmpn_xrqn, rq_type == RQ_SRQ ? srqn : 0);
+	/* An SRQ that does not exist: nobody looks. */
+	IFC_SET(qpc, c, srqn_rmpn_xrqn, rq_type == RQ_SRQ ? srqn + 1 : 0);
 	IFC_SET64(qpc, c, dbr_addr, QP_DBR);
 	put_be64(IFC_ADDR(create_qp_in, cmd, pas), QP_BUF);
 	if (f.width)
@@ -381,6 +382,21 @@ static void an_initiator_needs_its_capabilities(void **state)
 		       WHY_QP_SERVICE_TYPE);
 }
 
+static void streams_have_limits(void **state)
+{
+	static const struct ifc_field channels = IFC_FIELD(qpc, log_num_dci_stream_channels);
+	static const struct ifc_field failed = IFC_FIELD(qpc, log_num_dci_errored_streams);
+	uint32_t qpn;
+
+	(void)state;
+	assert_refused(create_dci(RQ_NONE, false, channels, 4, &qpn), ST_BAD_PARAM,
+		       WHY_QP_STREAMS);
+	assert_refused(create_dci(RQ_NONE, false, failed, 3, &qpn), ST_BAD_PARAM, WHY_QP_STREAMS);
+	assert_int_equal(create_dci(RQ_NONE, false, channels, 3, &qpn), ST_OK);
+	assert_int_equal(create_dci(RQ_NONE, false, failed, 2, &qpn), ST_OK);
+	assert_int_equal(qp_find(rig.hca, qpn)->max_failed_streams, 4);
+}
+
 static uint8_t modify(uint16_t opcode, uint32_t qpn, uint32_t opt, uint8_t log_sra_max)
 {
 	uint8_t cmd[IFC_SZ(rst2init_qp_in)] = {}, out[IFC_SZ(rst2init_qp_out)];
@@ -420,6 +436,45 @@ static void an_initiator_takes_what_a_requester_needs(void **state)
 	assert_int_equal(qp->remote_qpn, 0);
 }
 
+static uint32_t new_dci(const struct ifc_field *f, uint32_t value)
+{
+	uint32_t qpn;
+
+	assert_int_equal(create_dci(RQ_NONE, false, *f, value, &qpn), ST_OK);
+	assert_int_equal(modify(MLX5_CMD_OP_RST2INIT_QP, qpn, 0, 0), ST_OK);
+	assert_int_equal(modify(MLX5_CMD_OP_INIT2RTR_QP, qpn, 0, 0), ST_OK);
+	assert_int_equal(modify(MLX5_CMD_OP_RTR2RTS_QP, qpn, 0, 0), ST_OK);
+	return qpn;
+}
+
+static uint8_t reset_stream(uint32_t qpn, uint16_t stream, bool ext, size_t len)
+{
+	uint8_t cmd[RTS2RTS_QP_EXT_BYTES] = {}, out[IFC_SZ(rts2rts_qp_out)];
+
+	IFC_SET(rts2rts_qp_in, cmd, qpn, qpn);
+	ifc_set_bits(cmd, RTS2RTS_QP_QPC_EXT, 1, ext);
+	ifc_set_bits(cmd, RTS2RTS_QP_OPT_95_32 + 32, 32, 1);
+	ifc_set_bits(cmd, RTS2RTS_QP_STREAM, 16, stream);
+	return rig_cmd(MLX5_CMD_OP_RTS2RTS_QP, 0, 0, cmd, len, out, sizeof(out));
+}
+
+static void a_failed_stream_can_be_reset(void **state)
+{
+	static const struct ifc_field failed = IFC_FIELD(qpc, log_num_dci_errored_streams);
+	uint32_t with = new_dci(&failed, 2), without = new_dci(&nothing, 0);
+
+	(void)state;
+	assert_int_equal(reset_stream(with, 7, true, RTS2RTS_QP_EXT_BYTES), ST_OK);
+	assert_refused(reset_stream(with, 8, true, RTS2RTS_QP_EXT_BYTES), ST_BAD_RES_STATE,
+		       WHY_QP_STREAM_NOT_FAILED);
+	assert_refused(reset_stream(with, 7, false, RTS2RTS_QP_EXT_BYTES), ST_BAD_PARAM,
+		       WHY_QP_EXTENSION_NOT_OFFERED);
+	assert_refused(reset_stream(with, 7, true, IFC_SZ(rts2rts_qp_in)), ST_BAD_INP_LEN,
+		       WHY_INPUT_LENGTH);
+	assert_refused(reset_stream(without, 7, true, RTS2RTS_QP_EXT_BYTES), ST_BAD_PARAM,
+		       WHY_QP_OPT_PARAM);
+}
+
 static void an_initiator_has_no_parameters_of_a_responder(void **state)
 {
 	static const unsigned int bits[] = { 1, 2, 3, 5, 6 };	/* RRE, RAE, RWE, Q_Key, RNR */
@@ -452,6 +507,8 @@ int main(void)
 		TEST(the_model_has_what_the_context_says),
 		TEST(an_initiator_has_a_send_queue_and_no_receive_queue),
 		TEST(an_initiator_needs_its_capabilities),
+		TEST(streams_have_limits),
+		TEST(a_failed_stream_can_be_reset),
 		TEST(an_initiator_takes_what_a_requester_needs),
 		TEST(an_initiator_has_no_parameters_of_a_responder),
 	};

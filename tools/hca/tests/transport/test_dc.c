@@ -346,6 +346,17 @@ static void a_wrong_key_reaches_nothing(void **state)
 	assert_int_equal(srq->hw, 0);
 }
 
+/* Nothing follows CONNECT, which the target acknowledges. */
+static void a_local_error_of_the_first_message_is_told(void **state)
+{
+	(void)state;
+	key_a++;
+	post(WQE_RDMA_WRITE, LEN);
+	assert_int_equal(rig_run(1, 1000), 1);
+	expect(CQ_A, 0, CQE_REQ_ERR, SYND_LOCAL_PROT);
+	assert_int_equal(a->state, QPS_ERR);
+}
+
 static void an_unknown_target_does_not_answer(void **state)
 {
 	(void)state;
@@ -455,6 +466,78 @@ static void requests_to_an_initiator_are_dropped(void **state)
 	assert_int_equal(rig.hca[0]->count.packets_dropped, dropped + 1);
 }
 
+/* ---- streams --------------------------------------------------------------------------------- */
+
+/* Post a WRITE of a stream, with a wrong key if @fails. */
+static void post_of(uint16_t stream, bool fails)
+{
+	struct rig_wqe w;
+
+	wq_ctrl(&w, WQE_RDMA_WRITE, true, 0);
+	put_be16(w.b + 9, stream);
+	wq_av(&w, fabric_lid(rig.hca[1]), dct->obj.num, 0, NULL);
+	put_be64(w.b + 16, KEY);
+	wq_raddr(&w, buf_b, fails ? key_b + 1 : key_b);
+	wq_data(&w, buf_a, LEN, key_a);
+	rig_send(0, a, w.b, w.ds);
+}
+
+static void with_streams(unsigned int max_failed)
+{
+	a->has_streams = true;
+	a->max_failed_streams = max_failed;
+}
+
+static void a_stream_fails_alone(void **state)
+{
+	(void)state;
+	with_streams(4);
+	post_of(1, false);
+	post_of(2, true);
+	post_of(2, false);
+	post_of(3, false);
+	post_of(2, false);
+	assert_int_equal(rig_run(5, 2000), 5);
+	expect(CQ_A, 0, CQE_REQ, 0);
+	expect(CQ_A, 1, CQE_REQ_ERR, SYND_REMOTE_ACCESS);
+	expect(CQ_A, 2, CQE_REQ_ERR, SYND_WR_FLUSH);
+	expect(CQ_A, 3, CQE_REQ, 0);
+	expect(CQ_A, 4, CQE_REQ_ERR, SYND_WR_FLUSH);
+	assert_int_equal(a->state, QPS_RTS);
+	assert_true(same(LEN));
+}
+
+static void a_stream_works_again_after_its_reset(void **state)
+{
+	(void)state;
+	with_streams(4);
+	post_of(2, true);
+	assert_int_equal(rig_run(1, 2000), 1);
+	assert_false(req_reset_stream(rig.hca[0], a, 1));
+	assert_true(req_reset_stream(rig.hca[0], a, 2));
+	assert_false(req_reset_stream(rig.hca[0], a, 2));
+	post_of(2, false);
+	assert_int_equal(rig_run(2, 2000), 2);
+	expect(CQ_A, 1, CQE_REQ, 0);
+}
+
+static void many_failed_streams_fail_the_queue_pair(void **state)
+{
+	(void)state;
+	with_streams(2);
+	post_of(1, true);
+	assert_int_equal(rig_run(1, 2000), 1);
+	assert_int_equal(a->state, QPS_RTS);
+	post_of(2, true);
+	post_of(3, false);
+	assert_int_equal(rig_run(3, 2000), 3);
+	expect(CQ_A, 1, CQE_REQ_ERR, SYND_REMOTE_ACCESS);
+	expect(CQ_A, 2, CQE_REQ_ERR, SYND_WR_FLUSH);
+	assert_int_equal(a->state, QPS_ERR);
+	rig_state(0, a, QPS_RST);
+	assert_int_equal(a->req->failed_streams, 0);
+}
+
 /* ---- draining -------------------------------------------------------------------------------- */
 
 static void drain(void)
@@ -558,6 +641,7 @@ int main(void)
 		TEST(another_port_does_not_reach_the_connection),
 		TEST(a_lost_connect_is_repeated),
 		TEST(a_wrong_key_reaches_nothing),
+		TEST(a_local_error_of_the_first_message_is_told),
 		TEST(an_unknown_target_does_not_answer),
 		TEST(another_partition_does_not_connect),
 		TEST(a_refused_request_fails_the_connection_only),
@@ -566,6 +650,9 @@ int main(void)
 		TEST(rnr_retries_run_out),
 		TEST(a_wqe_longer_than_dc_allows_fails),
 		TEST(requests_to_an_initiator_are_dropped),
+		TEST(a_stream_fails_alone),
+		TEST(a_stream_works_again_after_its_reset),
+		TEST(many_failed_streams_fail_the_queue_pair),
 		TEST(a_target_without_connections_drains_at_once),
 		TEST(an_idle_connection_is_closed),
 		TEST(a_message_in_progress_is_waited_for),

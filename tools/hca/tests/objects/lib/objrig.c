@@ -74,9 +74,17 @@ static void record_drain(struct hca *hca)
 	rig.drains++;
 }
 
+/* Of the streams of a DCI number 7 alone has failed. */
+static bool has_failed(struct hca *hca, struct qp *qp, uint16_t stream)
+{
+	(void)hca;
+	(void)qp;
+	return stream == 7;
+}
+
 static const struct qp_ops recorder = {
 	.state = record_state, .destroy = ignore_qp, .srq_gone = record_srq,
-	.dct_drain = record_drain,
+	.dct_drain = record_drain, .reset_stream = has_failed,
 };
 
 /* ---- the HCA --------------------------------------------------------------------------------- */
@@ -140,6 +148,9 @@ static void rig_caps(struct profile *p)
 	IFC_SET(cmd_hca_cap, c, dct, 1);
 	IFC_SET(cmd_hca_cap, c, log_max_ra_req_dc, 3);
 	IFC_SET(cmd_hca_cap, c, log_max_ra_res_dc, 3);
+	IFC_SET(cmd_hca_cap, c, log_max_dci_stream_channels, 3);
+	IFC_SET(cmd_hca_cap, c, log_max_dci_errored_streams, 2);
+	IFC_SET(cmd_hca_cap, c, qpc_extension, 1);
 	IFC_SET(cmd_hca_cap, c, atomic, 1);
 	IFC_SET(cmd_hca_cap, c, null_mkey, 1);
 	IFC_SET(cmd_hca_cap, c, fixed_buffer_size, 1);
