@@ -238,6 +238,9 @@ static const struct op_case {
 	{ "UD SEND, long address vector", MLX5_OPCODE_SEND, IB_QPT_UD, 3, 0x80000001 },
 	{ "UD SEND, short address vector", MLX5_OPCODE_SEND, IB_QPT_UD, 1, 1 },
 	{ "XRC WRITE", MLX5_OPCODE_RDMA_WRITE, IB_QPT_XRC_INI, 2 },
+	{ "DC SEND, long address vector", MLX5_OPCODE_SEND, IB_QPT_DRIVER, 3, 0x80000001 },
+	{ "DC READ, long address vector", MLX5_OPCODE_RDMA_READ, IB_QPT_DRIVER, 4, 0x80000001 },
+	{ "DC WRITE, short address vector", MLX5_OPCODE_RDMA_WRITE, IB_QPT_DRIVER, 2, 1 },
 };
 
 KUNIT_ARRAY_PARAM_DESC(op, op_cases, name);

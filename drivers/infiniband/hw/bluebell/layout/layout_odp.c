@@ -168,25 +168,39 @@ void mlx5_ib_odp_fill_resume(void *in, const struct mlx5_ib_fault *fault, bool e
 
 /* ---- WQEs ------------------------------------------------------------------- */
 
+/*
+ * Length in bytes of the segment after the control segment that says where the request goes, or
+ * -EINVAL. Datagrams and the requests of DC initiators have an address vector.
+ */
+static int odp_wqe_address_bytes(const void *wqe, size_t len, enum ib_qp_type type)
+{
+	const struct mlx5_wqe_datagram_seg *dgram = wqe + sizeof(struct mlx5_wqe_ctrl_seg);
+
+	if (type == IB_QPT_XRC_INI)
+		return sizeof(struct mlx5_wqe_xrc_seg);
+	if (type != IB_QPT_UD && type != IB_QPT_DRIVER)
+		return 0;
+	/* A bit says whether a GRH follows the short address vector. */
+	if (len < sizeof(struct mlx5_wqe_ctrl_seg) + sizeof(struct mlx5_base_av))
+		return -EINVAL;
+	if (dgram->av.dqp_dct & cpu_to_be32(MLX5_EXTENDED_UD_AV))
+		return sizeof(*dgram);
+	return sizeof(struct mlx5_base_av);
+}
+
 /* Length in bytes of the segments between control and data segments, or -EINVAL. */
 static int odp_wqe_header_bytes(const void *wqe, size_t len, enum ib_qp_type type)
 {
 	const struct mlx5_wqe_ctrl_seg *ctrl = wqe;
-	const struct mlx5_wqe_datagram_seg *dgram = wqe + sizeof(*ctrl);
-	int bytes = type == IB_QPT_XRC_INI ? sizeof(struct mlx5_wqe_xrc_seg) : 0;
+	int bytes = odp_wqe_address_bytes(wqe, len, type);
 
+	if (bytes < 0)
+		return bytes;
 	switch (be32_to_cpu(ctrl->opmod_idx_opcode) & 0xff) {
 	case MLX5_OPCODE_SEND:
 	case MLX5_OPCODE_SEND_IMM:
 	case MLX5_OPCODE_SEND_INVAL:
-		if (type != IB_QPT_UD)
-			return bytes;
-		/* A bit says whether a GRH follows the short address vector. */
-		if (len < sizeof(*ctrl) + sizeof(struct mlx5_base_av))
-			return -EINVAL;
-		if (dgram->av.dqp_dct & cpu_to_be32(MLX5_EXTENDED_UD_AV))
-			return sizeof(*dgram);
-		return sizeof(struct mlx5_base_av);
+		return bytes;
 	case MLX5_OPCODE_RDMA_WRITE:
 	case MLX5_OPCODE_RDMA_WRITE_IMM:
 	case MLX5_OPCODE_RDMA_READ:
