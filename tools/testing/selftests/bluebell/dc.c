@@ -222,7 +222,8 @@ TEST_F(dc, attributes_of_a_target_are_shown)
 	struct ibv_qp_attr attr;
 
 	ASSERT_EQ(0, dc_connect(d));
-	ASSERT_EQ(0, ibv_query_qp(d->dct, &attr, IBV_QP_STATE, &init));
+	ASSERT_EQ(0, ibv_query_qp(d->dct, &attr, IBV_QP_STATE | IBV_QP_PORT | IBV_QP_PATH_MTU |
+				  IBV_QP_MIN_RNR_TIMER | IBV_QP_ACCESS_FLAGS, &init));
 	EXPECT_EQ(IBV_QPS_RTR, attr.qp_state);
 	EXPECT_EQ(IBV_MTU_1024, attr.path_mtu);
 	EXPECT_EQ(1, attr.port_num);
