@@ -45,8 +45,8 @@ const char *const obj_kind_name[OBJ_KINDS] = {
 	[OBJ_SRQ] = "srq", [OBJ_QP] = "qp", [OBJ_RESERVED_LKEY] = "reserved_lkey",
 	[OBJ_SQ] = "sq", [OBJ_MEMIC] = "memic", [OBJ_UCTX] = "uctx", [OBJ_UMEM] = "umem",
 	[OBJ_RATE] = "rate", [OBJ_TIS] = "tis", [OBJ_RQ] = "rq", [OBJ_RQT] = "rqt",
-	[OBJ_TIR] = "tir", [OBJ_DCT] = "dct", [OBJ_FLOW_TABLE] = "flow_table", [OBJ_FLOW_GROUP] = "flow_group",
-	[OBJ_FLOW_ENTRY] = "flow_entry", [OBJ_FLOW_COUNTER] = "flow_counter",
+	[OBJ_TIR] = "tir", [OBJ_DCT] = "dct", [OBJ_FLOW_TABLE] = "flow_table",
+	[OBJ_FLOW_GROUP] = "flow_group", [OBJ_FLOW_ENTRY] = "flow_entry", [OBJ_FLOW_COUNTER] = "flow_counter",
 	[OBJ_OTHER] = "other",
 };
 

@@ -151,6 +151,7 @@ static const struct def {
 	/* Compare & swap, fetch & add, and both with masks. */
 	{ "atomic", "atomic_operations", 0xf, 0xf },
 	{ "atomic", "atomic_size_qp", 0x8, 0x8 },	/* 8 bytes */
+	{ "atomic", "atomic_size_dc", 0x8, 0x8 },
 	/* Events that users may subscribe to, by their types. */
 	{ "general", "event_cap", 1, 1 },
 	{ "device_event", "user_affiliated_events", OBJECT_EVENTS, OBJECT_EVENTS },

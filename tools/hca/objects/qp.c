@@ -109,8 +109,8 @@ void qp_event(struct hca *hca, struct qp *qp, enum async_event event)
  * @now: the new state
  *
  * Notifies the transport. In states other than SQER and ERR a queue pair has no error. A queue pair
- * with an SRQ, other than XRC and DCI, takes no more WQEs from the SRQ when it enters ERR, and raises
- * SRQ_LAST_WQE once.
+ * with an SRQ, other than XRC and DCI, takes no more WQEs from the SRQ when it enters ERR, and
+ * raises SRQ_LAST_WQE once.
  */
 void qp_set_state(struct hca *hca, struct qp *qp, enum qp_state now)
 {

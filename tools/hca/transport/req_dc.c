@@ -118,7 +118,7 @@ struct packet *req_connect_packet(struct hca *hca, const struct qp *qp, const st
 	if (!p)
 		return NULL;
 	p->dc_key = qp->req->peer.dc_key;
-	/* The next operation may fail here, and then no other packet asks for an acknowledgement. */
+	/* The next operation may fail here: then no other packet asks for an acknowledgement. */
 	p->ack_req = true;
 	return p;
 }

@@ -98,7 +98,8 @@ static bool req_atomic_offered(struct hca *hca, struct send_wqe *w)
 }
 
 /*
- * Check the address vector of a datagram or of a DC initiator; other WQEs have none. It may have any static rate:
+ * Check the address vector of a datagram or of a DC initiator; other WQEs have none. It may have any
+ * static rate:
  * libmlx5 writes the rate of the path, and does not ask for stat_rate_support.
  */
 static bool req_address_offered(struct hca *hca, const struct qp *qp, struct send_wqe *w)

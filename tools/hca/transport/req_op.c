@@ -213,8 +213,8 @@ static void req_restart(struct requester *req)
 }
 
 /*
- * Whether a queue pair goes on after an operation of a stream has failed, or was flushed because its
- * stream had failed. The WQE itself was not at fault.
+ * Whether a queue pair goes on after an operation of a stream has failed, or was flushed because
+ * its stream had failed. The WQE itself was not at fault.
  */
 static bool req_goes_on(struct qp *qp, enum cqe_error error, uint16_t stream)
 {

@@ -65,8 +65,8 @@ static void output_spans_mailboxes(void **state)
 
 /*
  * Bit n of the first word stands for event type n. The affiliated events, which are about an
- * object, are 0x02 (COMM_EST) to 0x05, 0x10 to 0x14 (SRQ_RQ_LIMIT), 0x1c and 0x1d (of DCTs). The only
- * unaffiliated event is 0x09 (PORT_CHANGE).
+ * object, are 0x02 (COMM_EST) to 0x05, 0x10 to 0x14 (SRQ_RQ_LIMIT), 0x1c and 0x1d (of DCTs). The
+ * only unaffiliated event is 0x09 (PORT_CHANGE).
  */
 static void events_for_users_have_a_page(void **state)
 {
