@@ -47,6 +47,7 @@ static struct mlx5_ib_caps *make_caps(struct kunit *test)
 	MOCK_SET_CAP(caps, num_ports, 1);
 	MOCK_SET_CAP(caps, log_max_dci_stream_channels, 3);
 	MOCK_SET_CAP(caps, log_max_dci_errored_streams, 2);
+	MOCK_SET_CAP_OF(caps, MLX5_CAP_ATOMIC, atomic_caps, atomic_size_dc, 8);
 	caps->atomic_mode = 3;
 	return caps;
 }
@@ -103,6 +104,18 @@ static void context_of_a_target_on_ethernet_has_dscp_and_priority(struct kunit *
 	caps->ethernet = true;
 	mlx5_ib_dct_fill_modify(dctc, &attr, IB_QP_AV, caps);
 	expect_golden(test, dctc, DCTC_SIZE, want);
+}
+
+static void atomics_have_the_sizes_of_dc(struct kunit *test)
+{
+	struct ib_qp_attr attr = target_attr(RDMA_AH_ATTR_TYPE_IB);
+	struct mlx5_ib_caps *caps = make_caps(test);
+	u32 dctc[MLX5_ST_SZ_DW(dctc)] = {};
+
+	MOCK_SET_CAP_OF(caps, MLX5_CAP_ATOMIC, atomic_caps, atomic_size_dc, 4);
+	caps->atomic_mode = 3;
+	mlx5_ib_dct_fill_modify(dctc, &attr, IB_QP_ACCESS_FLAGS, caps);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(dctc, dctc, atomic_mode), 1);
 }
 
 static void payload_goes_into_large_cqes_only(struct kunit *test)
@@ -233,9 +246,10 @@ static void changes_of_targets_are_checked(struct kunit *test)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(t); i++)
-		KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_dct_check_modify(t[i].cur, t[i].next,
-								   t[i].mask | IB_QP_STATE, &attr,
-								   caps), t[i].want, "change %u", i);
+		KUNIT_EXPECT_EQ_MSG(test,
+				    mlx5_ib_dct_check_modify(t[i].cur, t[i].next,
+							     t[i].mask | IB_QP_STATE, &attr, caps),
+				    t[i].want, "change %u", i);
 	attr.min_rnr_timer = 32;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_dct_check_modify(IB_QPS_INIT, IB_QPS_RTR,
 						       RTR_ATTRS | IB_QP_STATE, &attr, caps),
@@ -713,6 +727,7 @@ static void targets_of_a_process_that_ends_drain_early(struct kunit *test)
 static struct kunit_case dct_cases[] = {
 	KUNIT_CASE(context_of_a_target_is_filled),
 	KUNIT_CASE(context_of_a_target_on_ethernet_has_dscp_and_priority),
+	KUNIT_CASE(atomics_have_the_sizes_of_dc),
 	KUNIT_CASE(payload_goes_into_large_cqes_only),
 	KUNIT_CASE(a_target_in_any_order_is_filled),
 	KUNIT_CASE(attributes_are_read_back),

@@ -75,7 +75,8 @@ struct raw_form {
 }
 
 static const struct raw_form qp_form = RAW_FORM("QP", QUERY_QP, query_qp, qpc, qpc);
-static const struct raw_form dct_form = RAW_FORM("DCT", QUERY_DCT, query_dct, dct_context_entry, dctc);
+static const struct raw_form dct_form = RAW_FORM("DCT", QUERY_DCT, query_dct,
+						 dct_context_entry, dctc);
 static const struct raw_form cq_form = RAW_FORM("CQ", QUERY_CQ, query_cq, cq_context, cqc);
 static const struct raw_form rmp_form = RAW_FORM("SRQ", QUERY_RMP, query_rmp, rmp_context, rmpc);
 static const struct raw_form xrc_srq_form = RAW_FORM("SRQ", QUERY_XRC_SRQ, query_xrc_srq,
@@ -148,9 +149,9 @@ int mlx5_ib_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp)
  *
  * Sends QUERY_QP or QUERY_DCT. May sleep.
  *
- * Return: 0; -EMSGSIZE if the message is full; -EAGAIN for a queue pair that is not one object at the
- * device, that is being destroyed because its process has closed the device, or that may not exist
- * any more (mlx5_ib_fw_check_exists()); -ENOMEM; or the errno of a firmware refusal.
+ * Return: 0; -EMSGSIZE if the message is full; -EAGAIN for a queue pair that is not one object at
+ * the device, that is being destroyed because its process has closed the device, or that may not
+ * exist any more (mlx5_ib_fw_check_exists()); -ENOMEM; or the errno of a firmware refusal.
  */
 int mlx5_ib_fill_res_qp_entry_raw(struct sk_buff *msg, struct ib_qp *ibqp)
 {

@@ -136,7 +136,7 @@ static void *place(struct dc *d)
 	return d->buf + SIZE / 2;
 }
 
-/* Post a request to the target with the access key @key: @len bytes from the start of the buffer. */
+/* Post a request to the target with the access key @key: @len bytes of the buffer. */
 static int dc_post(struct dc *d, enum ibv_wr_opcode op, uint64_t key, uint32_t rkey, uint32_t len)
 {
 	struct ibv_qp_ex *ex = ibv_qp_to_qp_ex(d->dci);

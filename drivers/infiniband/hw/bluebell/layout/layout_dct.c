@@ -114,6 +114,14 @@ int mlx5_ib_dct_check_modify(enum ib_qp_state cur, enum ib_qp_state next, int ma
 	return dct_check_change(cur, next, mask, caps) ?: mlx5_ib_qp_check_attr(&mod, caps);
 }
 
+/* The sizes of atomics are those of DC: without 8 bytes, only what InfiniBand defines. */
+static u8 dct_atomic_mode(const struct mlx5_ib_caps *caps)
+{
+	return MLX5_CAP_ATOMIC(caps->mdev, atomic_size_dc) &
+	       MLX5_ATOMIC_CAPS_ATOMIC_SIZE_DC_8_BYTES ? caps->atomic_mode :
+							 MLX5_ATOMIC_MODE_IB_COMP;
+}
+
 static void dctc_fill_access(void *dctc, u32 access, u8 atomic_mode)
 {
 	MLX5_SET(dctc, dctc, rwe, !!(access & IB_ACCESS_REMOTE_WRITE));
@@ -154,7 +162,7 @@ void mlx5_ib_dct_fill_modify(void *dctc, const struct ib_qp_attr *attr, int mask
 	if (mask & IB_QP_PKEY_INDEX)
 		MLX5_SET(dctc, dctc, pkey_index, attr->pkey_index);
 	if (mask & IB_QP_ACCESS_FLAGS)
-		dctc_fill_access(dctc, attr->qp_access_flags, caps->atomic_mode);
+		dctc_fill_access(dctc, attr->qp_access_flags, dct_atomic_mode(caps));
 	if (mask & IB_QP_AV)
 		dctc_fill_address(dctc, &attr->ah_attr, caps->ethernet);
 	if (mask & IB_QP_PATH_MTU)

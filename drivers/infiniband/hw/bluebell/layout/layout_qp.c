@@ -163,7 +163,7 @@ void mlx5_ib_fill_out_of_order(void *qpc, const struct mlx5_ib_caps *caps)
 		MLX5_SET(qpc, qpc, dp_ordering_force, 1);
 }
 
-/* The streams of a DCI: work requests that neither wait for each other, nor fail with each other. */
+/* The streams of a DCI: work requests that neither wait for each other nor fail together. */
 static int qp_check_streams(const struct mlx5_ib_create_qp *ucmd, const struct mlx5_ib_caps *caps)
 {
 	u8 channels = ucmd->dci_streams.log_num_concurent;
@@ -187,9 +187,9 @@ static int qp_check_streams(const struct mlx5_ib_create_qp *ucmd, const struct m
  *	of an XRC connection and for a QP of the kernel
  * @caps: what the device can do
  *
- * Return: 0; -EINVAL for invalid attributes, for unknown driver flags, for too many streams, and for
- * signatures that the device cannot check; -EOPNOTSUPP for any other feature that this driver or
- * device does not have.
+ * Return: 0; -EINVAL for invalid attributes, for unknown driver flags, for too many streams, and
+ * for signatures that the device cannot check; -EOPNOTSUPP for any other feature that this driver
+ * or device does not have.
  */
 int mlx5_ib_qp_check_create(const struct ib_qp_init_attr *init,
 			    const struct mlx5_ib_create_qp *ucmd, const struct mlx5_ib_caps *caps)
@@ -370,9 +370,9 @@ u16 mlx5_ib_qp_opcode(enum ib_qp_state cur, enum ib_qp_state next)
 }
 
 /*
- * The changes of a DCI, of which verbs know nothing: attributes that are needed, and others that are
- * possible. A DCI answers no requests, and its work requests have the address, so the access rights
- * and the address are accepted, as some programs give them, and not used.
+ * The changes of a DCI, of which verbs know nothing: attributes that are needed, and others that
+ * are possible. A DCI answers no requests, and its work requests have the address, so the access
+ * rights and the address are accepted, as some programs give them, and not used.
  */
 static const struct {
 	enum ib_qp_state cur;

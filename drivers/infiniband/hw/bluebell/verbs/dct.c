@@ -3,10 +3,11 @@
  * DC targets (DCT) of processes.
  *
  * To verbs a target is a queue pair of type DRIVER, which MLX5_QP_FLAG_TYPE_DCT makes a target. To
- * the device a target is an object without states: CREATE_DCT has all attributes, and makes a target
- * that is ready. So the changes to INIT and to RTR gather the attributes in a context here, and the
- * change to RTR creates the target at the device. The answer to that change has the number of the
- * target; until then the queue pair has no number. A target at the device does not change any more.
+ * the device a target is an object without states: CREATE_DCT has all attributes, and makes a
+ * target that is ready. So the changes to INIT and to RTR gather the attributes in a context here,
+ * and the change to RTR creates the target at the device. The answer to that change has the number
+ * of the target; until then the queue pair has no number. A target at the device does not change
+ * any more.
  *
  *	RESET --modify--> INIT --modify--> RTR (at the device)
  *	                  ^   |
@@ -349,8 +350,8 @@ static int dct_destroy(struct mlx5_ib_qp *qp)
 }
 
 /*
- * Start to drain the targets of a process that has closed the device, so that they drain at the same
- * time.
+ * Start to drain the targets of a process that has closed the device, so that they drain at the
+ * same time.
  */
 static void dct_destroy_early(struct mlx5_ib_qp *qp, struct mlx5_ib_fw_batch *batch)
 {
