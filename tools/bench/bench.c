@@ -786,8 +786,11 @@ static void run_all_rows(struct bench *b, const struct options *o)
 {
 	run_rows(b, o, rows);
 	run_rows(b, o, devx_rows);
-	if (has_addresses(b))
+	run_rows(b, o, dc_rows);
+	if (has_addresses(b)) {
 		run_rows(b, o, address_rows);
+		run_rows(b, o, raw_rows);
+	}
 }
 
 /*
@@ -808,6 +811,9 @@ static void run_instructions(struct bench *b, const struct options *o)
 	if (!b->dbr_pd)
 		die("ibv_alloc_parent_domain");
 	run_rows(b, o, counted_rows);
+	run_rows(b, o, dc_rows);
+	if (has_addresses(b))
+		run_rows(b, o, raw_rows);
 	/* The thread sleeps until its event is there, too. The driver polls for its own completions. */
 	json_object_put(ctl("inject cqe delay 2 1000000\n"));
 	run_rows(b, o, devx_rows);

@@ -78,8 +78,10 @@ void start_crowd(struct bench *b, const struct row *row);
 void op_crowd(struct bench *b, const struct row *row);
 void end_crowd(struct bench *b, const struct row *row);
 
-/* devx.c, address.c; the last row has no name. */
+/* devx.c, dc.c, address.c, raw.c; the last row has no name. */
 extern const struct row devx_rows[];
+extern const struct row dc_rows[];
 extern const struct row address_rows[];
+extern const struct row raw_rows[];
 
 #endif
