@@ -72,6 +72,8 @@ static const struct {
 	{ PAGE_FLOW_TABLE, RX "flow_table_modify", 1 },
 	{ PAGE_FLOW_TABLE, RX "flow_modify_en", 1 },
 	{ PAGE_FLOW_TABLE, RX "identified_miss_table_mode", 1 },
+	/* A rule may send a frame to a TIR, and on to the next table. */
+	{ PAGE_FLOW_TABLE, "nic_rx_multi_path_tirs", 1 },
 	{ PAGE_FLOW_TABLE, RX "log_max_ft_size", 22 },
 	{ PAGE_FLOW_TABLE, RX "max_ft_level", 128 },
 	{ PAGE_FLOW_TABLE, RX "log_max_ft_num", 10 },
@@ -99,9 +101,9 @@ static const struct {
 	{ PAGE_FLOW_TABLE, FIELD "outer_tcp_sport", 1 },
 	{ PAGE_FLOW_TABLE, FIELD "outer_tcp_dport", 1 },
 	{ PAGE_FLOW_TABLE, FIELD "outer_tcp_flags", 1 },
-	{ PAGE_FLOW_TABLE, FIELD "outer_ip_dscp", 0 },
-	{ PAGE_FLOW_TABLE, FIELD "outer_ip_ecn", 0 },
-	{ PAGE_FLOW_TABLE, FIELD "outer_ipv4_ttl", 0 },
+	{ PAGE_FLOW_TABLE, FIELD "outer_ip_dscp", 1 },
+	{ PAGE_FLOW_TABLE, FIELD "outer_ip_ecn", 1 },
+	{ PAGE_FLOW_TABLE, FIELD "outer_ipv4_ttl", 1 },
 	/* The driver tells TCP and UDP by the type of the fourth layer if both are set. */
 	{ PAGE_GENERAL_2, "pcc_ifa2", 0 },
 	{ PAGE_FLOW_TABLE, FIELD_2 "outer_l4_type", 0 },

@@ -84,8 +84,8 @@ struct frame {
 enum frame_lengths {
 	LENGTHS_OF_FRAME,	/* as on the wire: they must agree with the frame */
 	/*
-	 * The data is the headers of a large send, whose lengths the sender of the segments writes:
-	 * they are not looked at.
+	 * They are not looked at: the data is the headers of a large send, whose lengths the sender
+	 * of the segments writes, or it is compared with steering rules.
 	 */
 	LENGTHS_OF_TEMPLATE,
 };

@@ -76,6 +76,18 @@ static uint8_t dest_check(struct hca *hca, struct cmd *cmd, const struct flow_ta
 	return flow_check_next(hca, cmd, t, d->id);
 }
 
+/* A copy of a frame may go to a TIR, and another on to a table, only if the HCA has the capability. */
+static uint8_t dests_check_paths(struct hca *hca, struct cmd *cmd, unsigned int dests,
+				 unsigned int tables)
+{
+	if (!tables || dests == 1 ||
+	    IFC_GET(flow_table_nic_cap, hca->cap[CAP_FLOW_TABLE], nic_rx_multi_path_tirs))
+		return ST_OK;
+	return cmd_fail(cmd, ST_BAD_PARAM, WHY_FLOW_ENTRY_PATHS,
+			"a table and %u other destinations, nic_rx_multi_path_tirs is 0",
+			dests - 1);
+}
+
 static uint8_t dests_check_list(struct hca *hca, struct cmd *cmd, const struct flow_table *t,
 				const struct given *g)
 {
@@ -98,7 +110,7 @@ static uint8_t dests_check_list(struct hca *hca, struct cmd *cmd, const struct f
 					get_be32(list + DEST_BYTES * i + 4));
 		st = dest_check(hca, cmd, t, &d, &tables);
 	}
-	return st;
+	return st ? st : dests_check_paths(hca, cmd, g->dests, tables);
 }
 
 static uint8_t list_check_length(struct cmd *cmd, const struct given *g)

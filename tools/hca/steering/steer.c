@@ -39,6 +39,23 @@ static void count(struct hca *hca, const struct flow_entry *e, uint64_t octets)
 		flow_counter_add(hca, e->counter[i], octets);
 }
 
+/*
+ * Write down the fields of a frame. Rules look at headers whatever the lengths in them say, as long
+ * as the frame holds the headers. Only the transport, checksums and receive side scaling need to
+ * know where a packet ends.
+ */
+static void image_of(const struct frame *f, uint8_t image[MATCH_BYTES])
+{
+	bool is_ip = f->ethertype == ETYPE_IPV4 || f->ethertype == ETYPE_IPV6;
+	struct frame loose;
+
+	if (is_ip && f->l4_type == L4_NONE) {
+		frame_parse(&loose, f->data, f->len, LENGTHS_OF_TEMPLATE);
+		f = &loose;
+	}
+	match_image(f, image);
+}
+
 /**
  * steer_rx() - find out which TIRs receive a frame
  * @hca: the HCA
@@ -54,7 +71,7 @@ void steer_rx(struct hca *hca, const struct frame *f, struct steer_result *r)
 	uint8_t image[MATCH_BYTES];
 
 	*r = (struct steer_result){ .verdict = STEER_MISS };
-	match_image(f, image);
+	image_of(f, image);
 	while (t) {
 		const struct flow_entry *e = flow_entry_match(t, image);
 

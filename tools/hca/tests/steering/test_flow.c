@@ -260,9 +260,8 @@ static void groups_are_checked(void **state)
 		{ GROUP_IN(match_criteria_enable), 0, ST_BAD_PARAM, WHY_FLOW_GROUP_CRITERIA },
 		{ GROUP_IN(match_criteria_enable), 2, ST_BAD_PARAM, WHY_FLOW_GROUP_CRITERIA },
 		{ GROUP_IN(match_criteria_enable), 0x81, ST_BAD_PARAM, WHY_FLOW_GROUP_CRITERIA },
-		{ LAYER(ip_dscp), 1, ST_BAD_PARAM, WHY_FLOW_GROUP_NOT_OFFERED },
-		{ LAYER(ip_ecn), 1, ST_BAD_PARAM, WHY_FLOW_GROUP_NOT_OFFERED },
-		{ LAYER(ttl_hoplimit), 1, ST_BAD_PARAM, WHY_FLOW_GROUP_NOT_OFFERED },
+		{ LAYER(l4_type), 1, ST_BAD_PARAM, WHY_FLOW_GROUP_NOT_OFFERED },
+		{ LAYER(l4_type_ext), 1, ST_BAD_PARAM, WHY_FLOW_GROUP_NOT_OFFERED },
 		{ LAYER(ipv4_ihl), 1, ST_BAD_PARAM, WHY_FLOW_GROUP_NOT_OFFERED },
 		{ GROUP_IN(match_criteria.misc_parameters.source_port), 1, ST_BAD_PARAM,
 		  WHY_FLOW_GROUP_NOT_OFFERED },
@@ -431,6 +430,21 @@ static void values_actions_and_destinations_are_checked(void **state)
 	assert_refused(rig_cmd(MLX5_CMD_OP_SET_FLOW_TABLE_ENTRY, 0, 0, nic.in,
 			       IFC_SZ(set_fte_in) + 15, nic.out, 16), ST_BAD_INP_LEN,
 		       WHY_FLOW_ENTRY_LIST);
+}
+
+/* Entries for TIRs and a table need a capability; entries for TIRs, or for a table, do not. */
+static void a_frame_has_several_paths_if_that_is_offered(void **state)
+{
+	uint8_t *cap = rig.hca->cap[CAP_FLOW_TABLE];
+
+	(void)state;
+	IFC_SET(flow_table_nic_cap, cap, nic_rx_multi_path_tirs, 0);
+	good_entry();
+	assert_refused(nicrig_run(MLX5_CMD_OP_SET_FLOW_TABLE_ENTRY, 0), ST_BAD_PARAM,
+		       WHY_FLOW_ENTRY_PATHS);
+	IFC_SET(flow_table_nic_cap, cap, nic_rx_multi_path_tirs, 1);
+	good_entry();
+	flowrig_ok(MLX5_CMD_OP_SET_FLOW_TABLE_ENTRY);
 }
 
 static void an_entry_keeps_what_it_names(void **state)
@@ -721,6 +735,7 @@ int main(void)
 		T(groups_are_checked), T(each_criterion_has_its_capability),
 		T(a_group_is_in_one_table), T(entries_are_checked),
 		T(values_actions_and_destinations_are_checked),
+		T(a_frame_has_several_paths_if_that_is_offered),
 		T(an_entry_keeps_what_it_names), T(entries_change_if_that_is_offered),
 		T(counters_are_allocated_alone_or_in_bulk), T(counters_are_limited),
 		T(many_counters_are_queried_at_once), T(entries_keep_their_counters),

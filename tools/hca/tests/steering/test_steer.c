@@ -300,6 +300,35 @@ static void fields_of_fragment_and_of_other_frames(void **state)
 	has(arp + 3, ARRAY_SIZE(arp) - 3);
 }
 
+/* Rules look at headers whatever the lengths in them say, if only the frame holds the headers. */
+static void lengths_in_headers_are_not_compared(void **state)
+{
+	static const struct expected of_tcp[] = {
+		{ F(ip_version), 6 }, { F(ip_protocol), 6 }, { F(tcp_sport), 0x1234 },
+		{ F(tcp_dport), 0x5678 },
+	};
+	static const struct expected of_udp[] = {
+		{ F(ip_version), 4 }, { F(ip_protocol), 17 }, { F(udp_dport), 0x5678 },
+	};
+	static const struct expected of_no_tcp[] = {
+		{ F(ip_version), 4 }, { F(ip_protocol), 6 }, { F(tcp_dport), 0 },
+	};
+
+	(void)state;
+	ethernet(own_mac);
+	ipv6(6, 20 + 40);	/* 40 bytes more than there are */
+	tcp(0x1234, 0x5678, 0);
+	has(of_tcp, ARRAY_SIZE(of_tcp));
+	ethernet(own_mac);
+	ipv4(17, 0, 3000);
+	udp(0x1234, 0x5678);
+	has(of_udp, ARRAY_SIZE(of_udp));
+	ethernet(own_mac);
+	ipv4(6, 0, 8);		/* the frame does not hold a TCP header */
+	udp(0x1234, 0x5678);
+	has(of_no_tcp, ARRAY_SIZE(of_no_tcp));
+}
+
 /* A rule for frames without a C-tag is a rule for frames without a tag. */
 static void untagged_means_no_tag_of_either_kind(void **state)
 {
@@ -563,7 +592,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(fields_of_udp_over_ipv4), T(fields_of_tagged_tcp_over_ipv6),
-		T(fields_of_fragment_and_of_other_frames), T(untagged_means_no_tag_of_either_kind),
+		T(fields_of_fragment_and_of_other_frames), T(lengths_in_headers_are_not_compared),
+		T(untagged_means_no_tag_of_either_kind),
 		T(without_a_root_all_frames_miss), T(a_frame_follows_rules_and_misses),
 		T(drop_and_allow), T(counters_count_the_frames_of_their_rules),
 		T(copies_are_delivered), T(the_lowest_index_is_taken),
