@@ -26,6 +26,8 @@
 #undef counter_unbind_qp
 #undef ib_register_device
 #undef ib_unregister_device
+#undef mlx5_flow_destination
+#undef mlx5_add_flow_rules
 
 #ifndef BB_HAVE_UMEM_ATTR
 /**
@@ -59,6 +61,52 @@ struct ib_umem *ib_umem_get_va(struct ib_device *device, unsigned long addr, siz
 	return umem;
 }
 #endif /* BB_HAVE_UMEM_ATTR */
+
+#ifndef BB_HAVE_FLOW_COUNTER
+#define MAX_DESTINATIONS 4	/* of a rule of the driver */
+
+static u32 counter_number(struct mlx5_fc *counter)
+{
+	unsigned long number = (unsigned long)counter;
+
+	return number & 1 ? number >> 1 : mlx5_fc_id(counter);
+}
+
+static void fill_destination(struct mlx5_flow_destination *own,
+			     const struct bb_flow_destination *dest)
+{
+	own->type = dest->type;
+	switch (dest->type) {
+	case MLX5_FLOW_DESTINATION_TYPE_COUNTER:
+		own->counter_id = counter_number(dest->counter);
+		return;
+	case MLX5_FLOW_DESTINATION_TYPE_FLOW_TABLE:
+		own->ft = dest->ft;
+		return;
+	case MLX5_FLOW_DESTINATION_TYPE_FLOW_TABLE_NUM:
+		own->ft_num = dest->ft_num;
+		return;
+	default:
+		own->tir_num = dest->tir_num;
+	}
+}
+
+/* Add a flow rule, see mlx5_add_flow_rules(). */
+struct mlx5_flow_handle *bb_add_flow_rules(struct mlx5_flow_table *ft,
+					   const struct mlx5_flow_spec *spec,
+					   struct mlx5_flow_act *act,
+					   struct bb_flow_destination *dest, int num_dest)
+{
+	struct mlx5_flow_destination own[MAX_DESTINATIONS] = {};
+	int i;
+
+	if (WARN_ON_ONCE(num_dest > MAX_DESTINATIONS))
+		return ERR_PTR(-EINVAL);
+	for (i = 0; i < num_dest; i++)
+		fill_destination(&own[i], &dest[i]);
+	return mlx5_add_flow_rules(ft, spec, act, own, num_dest);
+}
+#endif /* BB_HAVE_FLOW_COUNTER */
 
 #ifndef BB_HAVE_UDATA
 /*

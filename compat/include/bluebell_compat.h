@@ -24,6 +24,7 @@
 #include <linux/hmm.h>
 #include <linux/iommu-dma.h>
 #include <linux/mlx5/device.h>
+#include <linux/mlx5/fs.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/pci-p2pdma.h>
@@ -81,6 +82,40 @@ static inline int bb_mutex_kill_err(struct mutex **lock)
 #define MLX5E_400GAUI_2_400GBASE_CR2_KR2	17
 #define MLX5E_800GAUI_4_800GBASE_CR4_KR4	20
 #define MLX5E_1600GAUI_8_1600GBASE_CR8_KR8	23
+#endif
+
+/*
+ * Flow rules of kernels without this feature name a counter by its number. The driver's rules name
+ * it by a pointer: that of mlx5_core, or for a counter that a process has created one that holds
+ * the number and has its lowest bit set.
+ */
+#ifndef BB_HAVE_FLOW_COUNTER
+struct bb_flow_destination {
+	enum mlx5_flow_destination_type type;
+	union {
+		u32 tir_num;
+		u32 ft_num;
+		struct mlx5_flow_table *ft;
+		struct mlx5_fc *counter;
+	};
+};
+
+static inline struct mlx5_fc *mlx5_fc_local_create(u32 counter_id, u32 offset, u32 bulk_size)
+{
+	return (struct mlx5_fc *)((unsigned long)counter_id << 1 | 1);
+}
+
+static inline void mlx5_fc_local_destroy(struct mlx5_fc *counter)
+{
+}
+
+struct mlx5_flow_handle *bb_add_flow_rules(struct mlx5_flow_table *ft,
+					   const struct mlx5_flow_spec *spec,
+					   struct mlx5_flow_act *act,
+					   struct bb_flow_destination *dest, int num_dest);
+
+#define mlx5_flow_destination	bb_flow_destination
+#define mlx5_add_flow_rules	bb_add_flow_rules
 #endif
 
 /* ---- events of Ethernet ports ----------------------------------------------------- */

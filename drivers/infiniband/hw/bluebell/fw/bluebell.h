@@ -30,6 +30,7 @@ struct mlx5_ib_counters;
 struct mlx5_ib_dm_pool;
 struct mlx5_ib_events;
 struct mlx5_ib_memic;
+struct mlx5_ib_flow_tables;
 struct mlx5_ib_mkey_pool;
 struct mlx5_ib_odp;
 struct mlx5_ib_port_ops;
@@ -204,6 +205,8 @@ struct mlx5_ib_rsc_table {
  * @null_mkey: key for table entries without memory: any access through this key faults. Valid
  *	if the device has the capability null_mkey
  * @users: counts the objects of each user of the device. The pointer is constant
+ * @flow_tables: flow tables with rules of processes; NULL if processes can have no flow rules. The
+ *	pointer is constant
  * @contexts: open struct mlx5_ib_ucontext, in the order in which they were opened
  * @contexts_lock: guards @contexts, @loopback and @loopback_qps. Held while @uar_file is read; the
  *	read takes mlx5_bfreg_info.lock of each context. Each process that opens or closes the
@@ -248,6 +251,7 @@ struct mlx5_ib_dev {
 	u32 dump_fill_mkey;
 	u32 null_mkey;
 	struct mlx5_ib_users *users;
+	struct mlx5_ib_flow_tables *flow_tables;
 	struct list_head contexts;
 	struct mutex contexts_lock; /* guards contexts, loopback, loopback_qps */
 	bool loopback;

@@ -56,6 +56,7 @@
 
 #include "fw/bluebell.h"
 #include "fw/fw.h"
+#include "layout/layout_flow.h"
 #include "layout/refuse.h"
 #include "lib/share.h"
 
@@ -79,6 +80,7 @@ static const char * const share_names[MLX5_IB_NUM_SHARES] = {
 	[MLX5_IB_SHARE_RQT] = OF_THE_DEVICE("RQTs"),
 	[MLX5_IB_SHARE_XRQ] = OF_THE_DEVICE("XRQs"),
 	[MLX5_IB_SHARE_FLOW_COUNTER] = OF_THE_DEVICE("flow counters"),
+	[MLX5_IB_SHARE_FLOW] = "flow rules, 7/8 of those of a flow table",
 	[MLX5_IB_SHARE_DEK] = OF_THE_DEVICE("encryption keys"),
 	[MLX5_IB_SHARE_DM] = OF_THE_DEVICE("pages of device memory"),
 	[MLX5_IB_SHARE_MCG] = OF_THE_DEVICE("multicast groups"),
@@ -455,6 +457,7 @@ static void users_set_limits_of_devx(struct mlx5_ib_users *users, struct mlx5_co
 	users->limit[MLX5_IB_SHARE_FLOW_COUNTER] =
 		share_limit((u32)MLX5_CAP_GEN(mdev, max_flow_counter_31_16) << 16 |
 			    MLX5_CAP_GEN(mdev, max_flow_counter_15_0));
+	users->limit[MLX5_IB_SHARE_FLOW] = share_limit(MLX5_IB_FLOW_TABLE_ENTRIES);
 	/* A device without crypto_cap has the number in log_max_dek. */
 	users->limit[MLX5_IB_SHARE_DEK] =
 		share_limit_log(MLX5_CAP_CRYPTO(mdev, log_max_num_deks) ?:

@@ -38,7 +38,9 @@
  * @MLX5_IB_SHARE_TIS: transport interface sends
  * @MLX5_IB_SHARE_RQT: tables of receive queues
  * @MLX5_IB_SHARE_XRQ: XRQs of DEVX
- * @MLX5_IB_SHARE_FLOW_COUNTER: flow counters of DEVX; each counter of a bulk counts
+ * @MLX5_IB_SHARE_FLOW_COUNTER: flow counters, of DEVX and of counters objects; each counter of a
+ *	bulk counts
+ * @MLX5_IB_SHARE_FLOW: flow rules, flow actions and steering anchors of mlx5_core's tables
  * @MLX5_IB_SHARE_DEK: data encryption keys of DEVX; each key of a range counts
  * @MLX5_IB_SHARE_DM: pages of device memory
  * @MLX5_IB_SHARE_MCG: multicast groups that queue pairs of the user are in
@@ -71,6 +73,7 @@ enum mlx5_ib_share_kind {
 	MLX5_IB_SHARE_RQT,
 	MLX5_IB_SHARE_XRQ,
 	MLX5_IB_SHARE_FLOW_COUNTER,
+	MLX5_IB_SHARE_FLOW,
 	MLX5_IB_SHARE_DEK,
 	MLX5_IB_SHARE_DM,
 	MLX5_IB_SHARE_MCG,
