@@ -18,6 +18,7 @@
 #include "layout/layout_tir.h"
 #include "layout/layout_wq.h"
 #include "layout/refuse.h"
+#include "lib/flow_table.h"
 #include "odp/odp.h"
 #include "ops.h"
 #include "port.h"
@@ -60,6 +61,8 @@ static u64 device_cap_flags(struct mlx5_ib_dev *dev)
 		if (MLX5_CAP_ETH(mdev, scatter_fcs))
 			flags |= IB_DEVICE_RAW_SCATTER_FCS;
 	}
+	if (mlx5_ib_has_flows(dev))
+		flags |= IB_DEVICE_MANAGED_FLOW_STEERING;
 	return flags;
 }
 

@@ -13,6 +13,7 @@
 #include "fw/bluebell.h"
 #include "fw/fw.h"
 #include "lib/cq_kernel.h"
+#include "lib/flow_table.h"
 #include "lib/mkey.h"
 #include "lib/mkey_pool.h"
 #include "lib/orphan.h"
@@ -92,6 +93,16 @@ static void dev_cleanup_sys_error(struct mlx5_ib_dev *dev)
 	mlx5_notifier_unregister(dev->mdev, &dev->sys_error);
 }
 
+/* Have ib_core offer flow rules, if the device has tables for them. */
+static int dev_init_flows(struct mlx5_ib_dev *dev)
+{
+	int err = mlx5_ib_init_flow_tables(dev);
+
+	if (!err && mlx5_ib_has_flows(dev))
+		ib_set_device_ops(&dev->ib_dev, &mlx5_ib_flow_dev_ops);
+	return err;
+}
+
 static int dev_register(struct mlx5_ib_dev *dev)
 {
 	return ib_register_device(&dev->ib_dev, "mlx5_%d", dev->dma_device);
@@ -141,6 +152,7 @@ static const struct mlx5_ib_stage dev_stages[] = {
 	{ "export to other devices", mlx5_ib_init_mmap_export, NULL,
 	  "without exporting UAR objects and device memory" },
 	{ "counters", mlx5_ib_init_counters, mlx5_ib_cleanup_counters, "without statistics" },
+	{ "flow tables", dev_init_flows, mlx5_ib_cleanup_flow_tables },
 	{ "debugfs", mlx5_ib_init_uar_debugfs, mlx5_ib_cleanup_uar_debugfs },
 	{ "RoCE", mlx5_ib_init_roce, mlx5_ib_cleanup_roce },
 	{ "network device", mlx5_ib_init_netdev, mlx5_ib_cleanup_netdev },

@@ -19,6 +19,7 @@
 #include "port.h"
 #include "verbs/cq.h"
 #include "verbs/dm.h"
+#include "verbs/flow.h"
 #include "verbs/mr.h"
 #include "verbs/qp.h"
 #include "verbs/rwq.h"
@@ -136,6 +137,18 @@ const struct ib_device_ops mlx5_ib_dev_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_srq, mlx5_ib_srq, ibsrq),
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, mlx5_ib_ucontext, ibucontext),
 	INIT_RDMA_OBJ_SIZE(ib_xrcd, mlx5_ib_xrcd, ibxrcd),
+};
+
+/* Operations of a device with flow tables for processes. */
+const struct ib_device_ops mlx5_ib_flow_dev_ops = {
+	.create_flow = mlx5_ib_create_flow,
+	.destroy_flow = mlx5_ib_destroy_flow,
+
+	.create_counters = mlx5_ib_create_counters,
+	.destroy_counters = mlx5_ib_destroy_counters,
+	.read_counters = mlx5_ib_read_counters,
+
+	INIT_RDMA_OBJ_SIZE(ib_counters, mlx5_ib_counters_obj, ibcounters),
 };
 
 const struct uapi_definition mlx5_ib_defs[] = {

@@ -16,6 +16,7 @@ struct sk_buff;
 
 /* ops.c */
 extern const struct ib_device_ops mlx5_ib_dev_ops;
+extern const struct ib_device_ops mlx5_ib_flow_dev_ops;
 extern const struct uapi_definition mlx5_ib_defs[];
 
 /* counters.c */
