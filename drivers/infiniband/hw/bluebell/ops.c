@@ -11,6 +11,7 @@
 #include "devx/devx_async.h"
 #include "devx/devx_event.h"
 #include "devx/devx_obj.h"
+#include "devx/flow_raw.h"
 #include "devx/pp.h"
 #include "fw/bluebell.h"
 #include "lib/cq_kernel.h"
@@ -143,6 +144,7 @@ const struct ib_device_ops mlx5_ib_dev_ops = {
 const struct ib_device_ops mlx5_ib_flow_dev_ops = {
 	.create_flow = mlx5_ib_create_flow,
 	.destroy_flow = mlx5_ib_destroy_flow,
+	.destroy_flow_action = mlx5_ib_destroy_flow_action,
 
 	.create_counters = mlx5_ib_create_counters,
 	.destroy_counters = mlx5_ib_destroy_counters,
@@ -158,6 +160,10 @@ const struct uapi_definition mlx5_ib_defs[] = {
 	UAPI_DEF_CHAIN(mlx5_ib_devx_async_defs),
 	UAPI_DEF_CHAIN(mlx5_ib_devx_event_defs),
 	UAPI_DEF_CHAIN(mlx5_ib_devx_umem_defs),
+	UAPI_DEF_CHAIN(mlx5_ib_flow_action_defs),
+	UAPI_DEF_CHAIN(mlx5_ib_flow_anchor_defs),
+	UAPI_DEF_CHAIN(mlx5_ib_flow_matcher_defs),
+	UAPI_DEF_CHAIN(mlx5_ib_flow_raw_defs),
 	UAPI_DEF_CHAIN(mlx5_ib_port_defs),
 	UAPI_DEF_CHAIN(mlx5_ib_pp_defs),
 	UAPI_DEF_CHAIN(mlx5_ib_uar_defs),
