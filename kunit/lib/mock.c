@@ -288,7 +288,7 @@ static void set_caps(struct kunit *test, struct mlx5_core_dev *mdev)
 	static const enum mlx5_cap_type types[] = {
 		MLX5_CAP_GENERAL, MLX5_CAP_ATOMIC, MLX5_CAP_ROCE, MLX5_CAP_ODP, MLX5_CAP_DEV_MEM,
 		MLX5_CAP_DEV_EVENT, MLX5_CAP_GENERAL_2, MLX5_CAP_CRYPTO,
-		MLX5_CAP_ETHERNET_OFFLOADS, MLX5_CAP_QOS,
+		MLX5_CAP_ETHERNET_OFFLOADS, MLX5_CAP_QOS, MLX5_CAP_FLOW_TABLE,
 	};
 	struct mlx5_hca_cap *general;
 	int i;
