@@ -45,7 +45,7 @@ struct counters {
 	/* Frames that arrived at an Ethernet port and were dropped: */
 	uint64_t rx_steering_discards;		/* no steering rule led to a receive queue */
 	uint64_t rx_wqe_too_small;		/* longer than the oldest receive WQE */
-	uint64_t rx_rule_drops;			/* a steering rule says so */
+	uint64_t rx_rule_drops, tx_rule_drops;	/* a steering rule says so */
 	uint64_t rx_queue_not_ready;		/* the receive queue is in RST or in error */
 	uint64_t rx_no_wqe;			/* no receive WQE was posted */
 	uint64_t rx_buffer_errors;		/* the buffers could not be written */

@@ -87,6 +87,7 @@ struct json_object *request_counters(struct hca *hca, unsigned int n, char **w)
 		{ "link_downed", c->link_downed },
 		{ "rx_steering_discards", c->rx_steering_discards },
 		{ "rx_rule_drops", c->rx_rule_drops },
+		{ "tx_rule_drops", c->tx_rule_drops },
 		{ "rx_queue_not_ready", c->rx_queue_not_ready },
 		{ "rx_no_wqe", c->rx_no_wqe }, { "rx_wqe_too_small", c->rx_wqe_too_small },
 		{ "rx_buffer_errors", c->rx_buffer_errors },

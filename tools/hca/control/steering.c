@@ -168,7 +168,7 @@ static int by_level(const void *a, const void *b)
  */
 struct json_object *request_steering(struct hca *hca, unsigned int n, char **w)
 {
-	const struct flow_table *root = flow_root(hca);
+	const struct flow_table *root = flow_root(hca, FLOW_NIC_RX);
 	struct dump d = { .most = ENTRIES };
 	struct json_object *o;
 

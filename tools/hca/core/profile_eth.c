@@ -17,6 +17,32 @@
 #define FIELD	RX "ft_field_support."
 #define FIELD_2	"ft_field_support_2_nic_receive."
 
+/* What a profile can offer of the tables of another type; they are not there by default. */
+#define OTHER_TABLES(type)						\
+	{ PAGE_FLOW_TABLE, type "ft_support", 0 },			\
+	{ PAGE_FLOW_TABLE, type "modify_root", 0 },			\
+	{ PAGE_FLOW_TABLE, type "flow_table_modify", 0 },		\
+	{ PAGE_FLOW_TABLE, type "flow_modify_en", 0 },			\
+	{ PAGE_FLOW_TABLE, type "identified_miss_table_mode", 0 },	\
+	{ PAGE_FLOW_TABLE, type "flow_counter", 0 },			\
+	{ PAGE_FLOW_TABLE, type "log_max_ft_size", 0 },			\
+	{ PAGE_FLOW_TABLE, type "max_ft_level", 0 },			\
+	{ PAGE_FLOW_TABLE, type "log_max_ft_num", 0 },			\
+	{ PAGE_FLOW_TABLE, type "log_max_flow", 0 },			\
+	{ PAGE_FLOW_TABLE, type "log_max_destination", 0 },		\
+	{ PAGE_FLOW_TABLE, type "log_max_flow_counter", 0 },		\
+	{ PAGE_FLOW_TABLE, type "ft_field_support.outer_dmac", 0 },	\
+	{ PAGE_FLOW_TABLE, type "ft_field_support.outer_smac", 0 },	\
+	{ PAGE_FLOW_TABLE, type "ft_field_support.outer_ether_type", 0 },	\
+	{ PAGE_FLOW_TABLE, type "ft_field_support.outer_ip_version", 0 },	\
+	{ PAGE_FLOW_TABLE, type "ft_field_support.outer_ip_protocol", 0 },	\
+	{ PAGE_FLOW_TABLE, type "ft_field_support.outer_sip", 0 },	\
+	{ PAGE_FLOW_TABLE, type "ft_field_support.outer_dip", 0 },	\
+	{ PAGE_FLOW_TABLE, type "ft_field_support.outer_udp_sport", 0 },	\
+	{ PAGE_FLOW_TABLE, type "ft_field_support.outer_udp_dport", 0 },	\
+	{ PAGE_FLOW_TABLE, type "ft_field_support.outer_tcp_sport", 0 },	\
+	{ PAGE_FLOW_TABLE, type "ft_field_support.outer_tcp_dport", 0 }
+
 /* What the default profile of an Ethernet port adds to the default profile, or changes. */
 static const struct {
 	unsigned int page;
@@ -85,6 +111,16 @@ static const struct {
 	{ PAGE_GENERAL, "max_flow_counter_31_16", 0 },
 	{ PAGE_GENERAL, "flow_counter_bulk_alloc", 0x7 },	/* 128, 256 or 512 at a time */
 	{ PAGE_GENERAL, "log_max_flow_counter_bulk", 10 },	/* in a query */
+	/*
+	 * Tables for sent frames, for sniffers and for RoCE are a profile's to offer: with them
+	 * mlx5_core has further namespaces.
+	 */
+	OTHER_TABLES("flow_table_properties_nic_transmit."),
+	OTHER_TABLES("flow_table_properties_nic_receive_sniffer."),
+	OTHER_TABLES("flow_table_properties_nic_transmit_sniffer."),
+	OTHER_TABLES("flow_table_properties_nic_receive_rdma."),
+	OTHER_TABLES("flow_table_properties_nic_transmit_rdma."),
+	{ PAGE_FLOW_TABLE, "allow_sniffer_and_nic_rx_shared_tir", 0 },
 	{ PAGE_FLOW_TABLE, FIELD "outer_dmac", 1 },
 	{ PAGE_FLOW_TABLE, FIELD "outer_smac", 1 },
 	{ PAGE_FLOW_TABLE, FIELD "outer_ether_type", 1 },

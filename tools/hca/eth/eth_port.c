@@ -96,6 +96,12 @@ static bool eth_too_long(const struct eth_port *port, const struct eth_frame *fr
 	return fr->head.len + ETH_FCS_BYTES > port->mtu;
 }
 
+static void eth_sniff(struct hca *hca, const struct eth_frame *fr, bool sent)
+{
+	if (hca->eth->sniffer)
+		hca->eth->sniffer(hca, fr, sent);
+}
+
 /* Let the vport receive a frame of its own. */
 static void eth_loop(struct hca *hca, struct eth_frame *fr)
 {
@@ -151,6 +157,7 @@ void eth_tx(struct hca *hca, struct eth_frame *fr)
 		eth_frame_free(fr);
 	} else {
 		eth_count_vport(&port->stats, fr, true);
+		eth_sniff(hca, fr, true);
 		eth_send(hca, fr);
 	}
 }
@@ -179,6 +186,7 @@ static void eth_count_loop(struct eth_port *port, const struct eth_frame *fr)
 static void eth_loop_roce(struct hca *hca, struct eth_frame *fr)
 {
 	eth_count_loop(hca->eth, fr);
+	eth_sniff(hca, fr, false);
 	hca->eth->roce->loop(hca, fr);
 }
 
@@ -208,6 +216,7 @@ void eth_tx_roce(struct hca *hca, struct eth_frame *fr, bool loop)
 		return;
 	}
 	eth_count_roce(&port->stats, fr, true);
+	eth_sniff(hca, fr, true);
 	if (loop) {
 		eth_loop_roce(hca, fr);
 		return;
@@ -288,6 +297,8 @@ static struct eth_frame *eth_take(struct hca *hca)
 		fr = eth_take_loop(hca->eth);
 		if (!fr)
 			fr = eth_take_link(hca, &n);
+		if (fr)
+			eth_sniff(hca, fr, false);
 		if (!fr || !eth_divert(hca, fr))
 			return fr;
 		n -= n != 0;
@@ -409,6 +420,18 @@ void eth_set_wake(struct hca *hca, void (*wake)(struct hca *hca))
 void eth_set_roce(struct hca *hca, const struct eth_roce *roce)
 {
 	hca->eth->roce = roce;
+}
+
+/**
+ * eth_set_sniffer() - have all frames of the port shown
+ * @hca: the HCA
+ * @sniffer: called with each frame that the port is about to send, and with each that it has
+ *	received, before the NIC or RoCE has it; may not change it. Or NULL
+ */
+void eth_set_sniffer(struct hca *hca, void (*sniffer)(struct hca *hca, const struct eth_frame *fr,
+						       bool sent))
+{
+	hca->eth->sniffer = sniffer;
 }
 
 /* ---- module ---------------------------------------------------------------------------------- */

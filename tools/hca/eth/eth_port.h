@@ -57,6 +57,8 @@ struct eth_port {
 	unsigned int nic_len;
 	void (*wake)(struct hca *hca);
 	const struct eth_roce *roce;	/* or NULL */
+	/* Shown all frames that the port sends and receives. Or NULL. */
+	void (*sniffer)(struct hca *hca, const struct eth_frame *fr, bool sent);
 };
 
 void eth_set_link(struct hca *hca, bool up);
@@ -68,6 +70,8 @@ int eth_inject(struct hca *hca, const uint8_t *data, size_t len);
 bool eth_rx_pending(struct hca *hca);
 void eth_set_wake(struct hca *hca, void (*wake)(struct hca *hca));
 
+void eth_set_sniffer(struct hca *hca, void (*sniffer)(struct hca *hca, const struct eth_frame *fr,
+						       bool sent));
 void eth_set_roce(struct hca *hca, const struct eth_roce *roce);
 void eth_tx_roce(struct hca *hca, struct eth_frame *fr, bool loop);
 void eth_sort(struct hca *hca);

@@ -326,6 +326,8 @@ static int nic_init(struct hca *hca)
 
 	if (!err && hca->eth)
 		eth_set_wake(hca, nic_wake);
+	if (!err && hca->eth)
+		eth_set_sniffer(hca, nic_sniff);
 	return err;
 }
 

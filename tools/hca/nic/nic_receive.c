@@ -16,6 +16,8 @@
 
 #include "cq.h"
 #include "csum.h"
+#include "eth_frame.h"
+#include "flow.h"
 #include "frame.h"
 #include "hca.h"
 #include "mkey.h"
@@ -225,11 +227,32 @@ void nic_receive(struct hca *hca, const uint8_t *data, size_t len)
 		nic_drop(hca, &hca->count.rx_steering_discards, "no header", 0);
 		return;
 	}
-	steer_rx(hca, &f, &to);
+	steer(hca, FLOW_NIC_RX, &f, &to);
 	if (to.verdict == STEER_DROP)
 		nic_drop(hca, &hca->count.rx_rule_drops, "rule", to.table);
 	else if (to.verdict == STEER_MISS)
 		nic_drop(hca, &hca->count.rx_steering_discards, "no rule", to.table);
 	for (i = 0; to.verdict == STEER_DELIVER && i < to.copies; i++)
+		nic_copy(hca, &f, to.copy[i].tirn, to.copy[i].flow_tag);
+}
+
+/**
+ * nic_sniff() - deliver copies of a frame to the receive queues that sniff
+ * @hca: the HCA
+ * @fr: the frame
+ * @sent: the port sends the frame; otherwise it has received the frame
+ */
+void nic_sniff(struct hca *hca, const struct eth_frame *fr, bool sent)
+{
+	enum flow_type type = sent ? FLOW_SNIFFER_TX : FLOW_SNIFFER_RX;
+	struct steer_result to;
+	struct frame f;
+	unsigned int i;
+
+	if (!flow_root(hca, type) ||
+	    !frame_parse(&f, eth_frame_data(fr), fr->head.len, LENGTHS_OF_FRAME))
+		return;
+	steer(hca, type, &f, &to);
+	for (i = 0; i < to.copies; i++)
 		nic_copy(hca, &f, to.copy[i].tirn, to.copy[i].flow_tag);
 }

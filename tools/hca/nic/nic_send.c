@@ -27,6 +27,7 @@
 #include "nic_turn.h"
 #include "sg.h"
 #include "sq.h"
+#include "steer.h"
 #include "vlan.h"
 
 /*
@@ -227,6 +228,17 @@ static enum cqe_error nic_fill(struct hca *hca, struct nic_sq *n, uint64_t off, 
 	return ERR_NONE;
 }
 
+/* Send a frame, unless a rule drops it. */
+static void nic_transmit(struct hca *hca, struct eth_frame *fr)
+{
+	if (steer_drops(hca, FLOW_NIC_TX, eth_frame_data(fr), fr->head.len)) {
+		hca->count.tx_rule_drops++;
+		eth_frame_free(fr);
+	} else {
+		eth_tx(hca, fr);
+	}
+}
+
 static enum cqe_error nic_send_frame(struct hca *hca, struct nic_sq *n, uint64_t off, uint64_t data)
 {
 	uint64_t bytes = n->cur.header_len + data;
@@ -245,7 +257,7 @@ static enum cqe_error nic_send_frame(struct hca *hca, struct nic_sq *n, uint64_t
 	if (error)
 		eth_frame_free(fr);
 	else
-		eth_tx(hca, fr);
+		nic_transmit(hca, fr);
 	return error;
 }
 
@@ -300,7 +312,7 @@ static enum cqe_error nic_send_segment(struct hca *hca, struct nic_sq *n)
 	if (fr && error)
 		eth_frame_free(fr);
 	else if (fr)
-		eth_tx(hca, fr);
+		nic_transmit(hca, fr);
 	return error;
 }
 

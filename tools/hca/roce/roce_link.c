@@ -22,6 +22,7 @@
 #include "roce_address.h"
 #include "roce_frame.h"
 #include "roce_link.h"
+#include "steer.h"
 
 #define RX_BUDGET	256	/* wrong frames dropped before the event loop runs again */
 
@@ -47,6 +48,11 @@ static void roce_queue(struct hca *hca, struct eth_frame *fr)
 {
 	struct roce *roce = hca->roce;
 
+	if (steer_drops(hca, FLOW_RDMA_RX, eth_frame_data(fr), fr->head.len)) {
+		hca->count.rx_rule_drops++;
+		eth_frame_free(fr);
+		return;
+	}
 	if (roce->rx_len >= 2 * ROCE_RX_LIMIT) {
 		roce_drop(hca, ROCE_DROP_FULL, NULL);
 		eth_frame_free(fr);

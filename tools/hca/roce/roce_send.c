@@ -18,6 +18,7 @@
 #include "roce_address.h"
 #include "roce_frame.h"
 #include "roce_packet.h"
+#include "steer.h"
 
 #define PKEY		0xffff	/* the only P_Key */
 #define IP_DF		0x4000
@@ -152,6 +153,17 @@ static struct eth_frame *roce_make_frame(const struct packet *p)
 	return fr;
 }
 
+/* Send a frame, unless a rule drops it. */
+static void roce_transmit(struct hca *hca, struct eth_frame *fr, bool loop)
+{
+	if (steer_drops(hca, FLOW_RDMA_TX, eth_frame_data(fr), fr->head.len)) {
+		hca->count.tx_rule_drops++;
+		eth_frame_free(fr);
+	} else {
+		eth_tx_roce(hca, fr, loop);
+	}
+}
+
 /**
  * roce_send() - send a packet
  * @hca: the HCA
@@ -163,7 +175,7 @@ void roce_send(struct hca *hca, struct packet *p)
 	struct eth_frame *fr = off || roce_hdr(p)->unsendable ? NULL : roce_make_frame(p);
 
 	if (fr)
-		eth_tx_roce(hca, fr, roce_hdr(p)->loop);
+		roce_transmit(hca, fr, roce_hdr(p)->loop);
 	else
 		roce_drop(hca, off ? ROCE_DROP_OFF : roce_hdr(p)->unsendable ?
 			  ROCE_DROP_NO_ADDRESS : ROCE_DROP_NO_FRAME, NULL);

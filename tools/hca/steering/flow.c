@@ -25,34 +25,63 @@
 #define BUCKETS_MIN	8
 
 struct steering {
-	struct flow_table *root;	/* of what the port receives; NULL: none */
+	struct flow_table *root[FLOW_TYPES];	/* NULL: none */
 };
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
 /**
- * flow_root() - find the table that received frames pass first
- * @hca: the HCA
+ * flow_cap_page() - find the capabilities of the tables of a type
+ * @type: the type
  *
- * Return: the table, NULL if there is none.
+ * Return: the bit of struct mlx5_ifc_flow_table_nic_cap_bits at which they begin, -1 for a type
+ * that the HCA does not have.
  */
-struct flow_table *flow_root(struct hca *hca)
+int flow_cap_page(enum flow_type type)
 {
-	return hca->steering->root;
+	switch (type) {
+	case FLOW_NIC_RX:
+		return IFC_OFF(flow_table_nic_cap, flow_table_properties_nic_receive);
+	case FLOW_NIC_TX:
+		return IFC_OFF(flow_table_nic_cap, flow_table_properties_nic_transmit);
+	case FLOW_SNIFFER_RX:
+		return IFC_OFF(flow_table_nic_cap, flow_table_properties_nic_receive_sniffer);
+	case FLOW_SNIFFER_TX:
+		return IFC_OFF(flow_table_nic_cap, flow_table_properties_nic_transmit_sniffer);
+	case FLOW_RDMA_RX:
+		return IFC_OFF(flow_table_nic_cap, flow_table_properties_nic_receive_rdma);
+	case FLOW_RDMA_TX:
+		return IFC_OFF(flow_table_nic_cap, flow_table_properties_nic_transmit_rdma);
+	default:
+		return -1;
+	}
 }
 
 /**
- * flow_set_root() - choose the table that received frames pass first
+ * flow_root() - find the table that frames pass first
  * @hca: the HCA
- * @t: the table, NULL for none
+ * @type: which frames
+ *
+ * Return: the table, NULL if there is none, or if the HCA has no steering.
  */
-void flow_set_root(struct hca *hca, struct flow_table *t)
+struct flow_table *flow_root(struct hca *hca, enum flow_type type)
 {
-	struct flow_table *old = hca->steering->root;
+	return hca->steering ? hca->steering->root[type] : NULL;
+}
+
+/**
+ * flow_set_root() - choose the table that frames pass first
+ * @hca: the HCA
+ * @type: which frames
+ * @t: the table, which is of that type; NULL for none
+ */
+void flow_set_root(struct hca *hca, enum flow_type type, struct flow_table *t)
+{
+	struct flow_table *old = hca->steering->root[type];
 
 	if (t)
 		t->obj.refs++;
-	hca->steering->root = t;
+	hca->steering->root[type] = t;
 	if (old)
 		obj_put(hca, &old->obj);
 }
@@ -93,10 +122,31 @@ void flow_table_set_miss(struct hca *hca, struct flow_table *t, uint32_t id)
  */
 void flow_table_free(struct hca *hca, struct flow_table *t)
 {
-	if (hca->steering->root == t)
-		flow_set_root(hca, NULL);
+	if (flow_root(hca, t->type) == t)
+		flow_set_root(hca, t->type, NULL);
 	flow_table_set_miss(hca, t, 0);
 	obj_free(hca, &t->obj);
+}
+
+static bool find_other(struct hca *hca, struct obj *o, void *arg)
+{
+	const struct flow_table **t = arg, *other = (const struct flow_table *)o;
+
+	(void)hca;
+	if (*t && other != *t && other->type == (*t)->type)
+		*t = NULL;
+	return false;
+}
+
+/**
+ * flow_is_last() - tell whether a table is the only one of its type
+ * @hca: the HCA
+ * @t: the table
+ */
+bool flow_is_last(struct hca *hca, const struct flow_table *t)
+{
+	obj_for_each(hca, OBJ_FLOW_TABLE, find_other, &t);
+	return t;
 }
 
 /* ---- groups ---------------------------------------------------------------------------------- */
@@ -384,7 +434,10 @@ static bool drop_table(struct hca *hca, struct obj *o, void *arg)
 /* From the objects that refer to the objects that they refer to. */
 static void flow_reset(struct hca *hca)
 {
-	flow_set_root(hca, NULL);
+	unsigned int type;
+
+	for (type = 0; type < FLOW_TYPES; type++)
+		flow_set_root(hca, type, NULL);
 	obj_for_each(hca, OBJ_FLOW_ENTRY, drop_entry, NULL);
 	obj_for_each(hca, OBJ_FLOW_GROUP, drop_group, NULL);
 	obj_for_each(hca, OBJ_FLOW_TABLE, drop_miss, NULL);

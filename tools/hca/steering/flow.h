@@ -10,14 +10,23 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include "caps.h"
 #include "match.h"
 #include "object.h"
 
 struct hca;
 struct hca_module;
 
-/* table_type, as MLX5_FLOW_TABLE_TYPE_* in mlx5_ifc.h. */
-enum flow_type { FLOW_NIC_RX = 0 };
+/*
+ * table_type, as enum fs_flow_table_type in linux/mlx5/fs.h: tables that frames pass which the NIC
+ * receives or sends, tables for copies of all frames that the port receives or sends, and tables
+ * for the frames of RoCE. Each type has a root of its own, and no frame goes from a table to one of
+ * another type.
+ */
+enum flow_type {
+	FLOW_NIC_RX = 0, FLOW_NIC_TX = 1, FLOW_SNIFFER_RX = 5, FLOW_SNIFFER_TX = 6, FLOW_RDMA_RX = 7,
+	FLOW_RDMA_TX = 8, FLOW_TYPES = 9,
+};
 
 /* Bits of action, as MLX5_FLOW_CONTEXT_ACTION_* in mlx5_ifc.h. */
 enum flow_action { FLOW_ALLOW = 1, FLOW_DROP = 2, FLOW_FWD = 4, FLOW_COUNT = 8 };
@@ -32,6 +41,7 @@ struct flow_dest {
 
 struct flow_table {
 	struct obj obj;		/* obj.num is the table id */
+	enum flow_type type;
 	uint8_t level;
 	uint8_t log_size;	/* entries */
 	uint32_t miss_id;	/* where frames go that no entry matches; a reference. 0: nowhere */
@@ -66,8 +76,17 @@ struct flow_entry {
 	uint32_t *counter;	/* ids of flow counters; each a reference */
 };
 
-struct flow_table *flow_root(struct hca *hca);
-void flow_set_root(struct hca *hca, struct flow_table *t);
+/* A capability of the tables of a type that the HCA has; 0 for other types. */
+#define flow_cap(hca, type, fld)						\
+	(flow_cap_page(type) < 0 ? 0 :						\
+	 (uint32_t)ifc_get_bits((hca)->cap[CAP_FLOW_TABLE],			\
+				flow_cap_page(type) + IFC_OFF(flow_table_prop_layout, fld), \
+				IFC_BITS(flow_table_prop_layout, fld)))
+
+int flow_cap_page(enum flow_type type);
+struct flow_table *flow_root(struct hca *hca, enum flow_type type);
+void flow_set_root(struct hca *hca, enum flow_type type, struct flow_table *t);
+bool flow_is_last(struct hca *hca, const struct flow_table *t);
 struct flow_table *flow_table_find(struct hca *hca, uint32_t id);
 void flow_table_set_miss(struct hca *hca, struct flow_table *t, uint32_t id);
 void flow_table_free(struct hca *hca, struct flow_table *t);

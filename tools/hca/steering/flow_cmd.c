@@ -12,15 +12,16 @@
 #include "object.h"
 
 /**
- * flow_check_type() - refuse a command for another kind of table than those of received frames
+ * flow_check_type() - refuse a command for a type of tables that is not offered
+ * @hca: the HCA
  * @cmd: the command
  * @type: the type that it names: enum flow_type
  *
  * Return: ST_OK or ST_BAD_PARAM.
  */
-uint8_t flow_check_type(struct cmd *cmd, uint32_t type)
+uint8_t flow_check_type(struct hca *hca, struct cmd *cmd, uint32_t type)
 {
-	if (type == FLOW_NIC_RX)
+	if (flow_cap(hca, type, ft_support))
 		return ST_OK;
 	return cmd_fail(cmd, ST_BAD_PARAM, WHY_FLOW_TABLE_TYPE,
 			"tables of type %u are not supported", type);
@@ -28,11 +29,12 @@ uint8_t flow_check_type(struct cmd *cmd, uint32_t type)
 
 /**
  * flow_check_place() - refuse a command for another vport, e-switch, or kind of table
+ * @hca: the HCA
  * @cmd: the command
  *
  * Return: ST_OK or ST_BAD_PARAM.
  */
-uint8_t flow_check_place(struct cmd *cmd)
+uint8_t flow_check_place(struct hca *hca, struct cmd *cmd)
 {
 	if (IFC_GET(destroy_flow_table_in, cmd->in, other_vport) ||
 	    IFC_GET(destroy_flow_table_in, cmd->in, vport_number))
@@ -41,7 +43,7 @@ uint8_t flow_check_place(struct cmd *cmd)
 	if (IFC_GET(destroy_flow_table_in, cmd->in, other_eswitch) ||
 	    IFC_GET(destroy_flow_table_in, cmd->in, eswitch_owner_vhca_id))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_VPORT_OTHER, "e-switches are not supported");
-	return flow_check_type(cmd, IFC_GET(destroy_flow_table_in, cmd->in, table_type));
+	return flow_check_type(hca, cmd, IFC_GET(destroy_flow_table_in, cmd->in, table_type));
 }
 
 /**
@@ -55,14 +57,19 @@ uint8_t flow_check_place(struct cmd *cmd)
 uint8_t flow_check_table(struct hca *hca, struct cmd *cmd, struct flow_table **t)
 {
 	struct obj *o;
-	uint8_t st = flow_check_place(cmd);
+	uint32_t type = IFC_GET(destroy_flow_table_in, cmd->in, table_type);
+	uint8_t st = flow_check_place(hca, cmd);
 
 	if (!st)
 		st = check_obj(hca, cmd, OBJ_FLOW_TABLE,
 			       IFC_GET(destroy_flow_table_in, cmd->in, table_id), &o);
-	if (!st)
-		*t = (struct flow_table *)o;
-	return st;
+	if (st)
+		return st;
+	*t = (struct flow_table *)o;
+	if ((*t)->type != type)
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_FLOW_TABLE_TYPE,
+				"table 0x%x is of type %u, not %u", o->num, (*t)->type, type);
+	return ST_OK;
 }
 
 /**
@@ -74,7 +81,8 @@ uint8_t flow_check_table(struct hca *hca, struct cmd *cmd, struct flow_table **t
  *
  * The way of a frame goes to higher levels only, so that it ends.
  *
- * Return: ST_OK; ST_BAD_RES if there is no such table; ST_BAD_PARAM for a level that is not higher.
+ * Return: ST_OK; ST_BAD_RES if there is no such table; ST_BAD_PARAM for another type, or for a level
+ * that is not higher.
  */
 uint8_t flow_check_next(struct hca *hca, struct cmd *cmd, const struct flow_table *from,
 			uint32_t id)
@@ -84,6 +92,10 @@ uint8_t flow_check_next(struct hca *hca, struct cmd *cmd, const struct flow_tabl
 
 	if (st)
 		return st;
+	if (((struct flow_table *)o)->type != from->type)
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_FLOW_TABLE_TYPE,
+				"table 0x%x is of type %u, not %u", id,
+				((struct flow_table *)o)->type, from->type);
 	if (((struct flow_table *)o)->level <= from->level)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_FLOW_TABLE_LEVEL,
 				"table 0x%x is of level %u, which is not above level %u", id,

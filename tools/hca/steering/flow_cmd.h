@@ -10,8 +10,8 @@
 
 struct hca;
 
-uint8_t flow_check_type(struct cmd *cmd, uint32_t type);
-uint8_t flow_check_place(struct cmd *cmd);
+uint8_t flow_check_type(struct hca *hca, struct cmd *cmd, uint32_t type);
+uint8_t flow_check_place(struct hca *hca, struct cmd *cmd);
 uint8_t flow_check_table(struct hca *hca, struct cmd *cmd, struct flow_table **t);
 uint8_t flow_check_next(struct hca *hca, struct cmd *cmd, const struct flow_table *from,
 			uint32_t id);

@@ -60,11 +60,20 @@ static uint8_t entry_check_features(struct cmd *cmd, const uint8_t *c)
 
 /* ---- destinations ---------------------------------------------------------------------------- */
 
+/* Frames that are sent, and those of RoCE, go on to the port or to the transport. */
+static bool takes_tirs(const struct flow_table *t)
+{
+	return t->type == FLOW_NIC_RX || t->type == FLOW_SNIFFER_RX || t->type == FLOW_SNIFFER_TX;
+}
+
 static uint8_t dest_check(struct hca *hca, struct cmd *cmd, const struct flow_table *t,
 			  const struct flow_dest *d, unsigned int *tables)
 {
 	struct obj *o;
 
+	if (d->type == FLOW_TO_TIR && !takes_tirs(t))
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_FLOW_ENTRY_DESTINATION,
+				"a TIR receives no frames from tables of type %u", t->type);
 	if (d->type == FLOW_TO_TIR)
 		return check_obj(hca, cmd, OBJ_TIR, d->id, &o);
 	if (d->type != FLOW_TO_TABLE)
@@ -76,7 +85,7 @@ static uint8_t dest_check(struct hca *hca, struct cmd *cmd, const struct flow_ta
 	return flow_check_next(hca, cmd, t, d->id);
 }
 
-/* A copy of a frame may go to a TIR, and another on to a table, only if the HCA has the capability. */
+/* One copy of a frame may go to a TIR and another on to a table if the HCA has the capability. */
 static uint8_t dests_check_paths(struct hca *hca, struct cmd *cmd, unsigned int dests,
 				 unsigned int tables)
 {
@@ -129,10 +138,10 @@ static uint8_t dests_check(struct hca *hca, struct cmd *cmd, const struct flow_t
 {
 	uint8_t st;
 
-	if (g->dests > 1u << hca_cap_nic_rx(hca, log_max_destination))
+	if (g->dests > 1u << flow_cap(hca, t->type, log_max_destination))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_FLOW_ENTRY_DESTINATIONS,
 				"%u destinations, log_max_destination is %u", g->dests,
-				hca_cap_nic_rx(hca, log_max_destination));
+				flow_cap(hca, t->type, log_max_destination));
 	st = list_check_length(cmd, g);
 	return st ? st : dests_check_list(hca, cmd, t, g);
 }
@@ -160,16 +169,17 @@ static uint32_t given_counter(const struct given *g, unsigned int i)
 	return get_be32(g->ctx + IFC_SZ(flow_context) + DEST_BYTES * (g->dests + i));
 }
 
-static uint8_t counters_check(struct hca *hca, struct cmd *cmd, const struct given *g)
+static uint8_t counters_check(struct hca *hca, struct cmd *cmd, const struct flow_table *t,
+			      const struct given *g)
 {
 	struct obj *o;
 	unsigned int i;
 	uint8_t st;
 
-	if (g->counters > 1u << hca_cap_nic_rx(hca, log_max_flow_counter))
+	if (g->counters > 1u << flow_cap(hca, t->type, log_max_flow_counter))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_FLOW_ENTRY_COUNTERS,
 				"%u counters, log_max_flow_counter is %u", g->counters,
-				hca_cap_nic_rx(hca, log_max_flow_counter));
+				flow_cap(hca, t->type, log_max_flow_counter));
 	st = list_check_length(cmd, g);
 	for (i = 0; i < g->counters && !st; i++)
 		st = check_obj(hca, cmd, OBJ_FLOW_COUNTER, given_counter(g, i), &o);
@@ -263,7 +273,7 @@ static uint8_t entry_new(struct hca *hca, struct cmd *cmd, struct flow_group *gr
 	if (!st)
 		st = dests_check(hca, cmd, group->table, g);
 	if (!st)
-		st = counters_check(hca, cmd, g);
+		st = counters_check(hca, cmd, group->table, g);
 	if (!st)
 		st = lists_take(cmd, g, CHANGE_ALL);
 	if (st)
@@ -290,10 +300,10 @@ static uint8_t entry_check_change(struct hca *hca, struct cmd *cmd, const struct
 	uint32_t mask = IFC_GET(set_fte_in, cmd->in, modify_enable_mask);
 	uint8_t st;
 
-	if (!hca_cap_nic_rx(hca, flow_modify_en) || mask & ~CHANGE_ALL)
+	if (!flow_cap(hca, t->type, flow_modify_en) || mask & ~CHANGE_ALL)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_FLOW_ENTRY_MODIFY,
 				"modify_enable_mask is 0x%x, flow_modify_en %u", mask,
-				hca_cap_nic_rx(hca, flow_modify_en));
+				flow_cap(hca, t->type, flow_modify_en));
 	if (!e)
 		return cmd_fail(cmd, ST_BAD_RES, WHY_OBJECT_UNKNOWN, "index 0x%x has no entry",
 				IFC_GET(set_fte_in, cmd->in, flow_index));
@@ -302,7 +312,7 @@ static uint8_t entry_check_change(struct hca *hca, struct cmd *cmd, const struct
 				mask & CHANGE_COUNTERS ? g->counters : e->counters);
 	if (!st && mask & CHANGE_DESTS)
 		st = dests_check(hca, cmd, t, g);
-	return st || !(mask & CHANGE_COUNTERS) ? st : counters_check(hca, cmd, g);
+	return st || !(mask & CHANGE_COUNTERS) ? st : counters_check(hca, cmd, t, g);
 }
 
 static uint8_t entry_change(struct hca *hca, struct cmd *cmd, struct flow_group *group,

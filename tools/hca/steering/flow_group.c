@@ -39,12 +39,12 @@ static uint8_t group_check_range(struct cmd *cmd, struct flow_table *t)
 	return ST_OK;
 }
 
-static uint8_t group_check_criteria(struct hca *hca, struct cmd *cmd)
+static uint8_t group_check_criteria(struct hca *hca, struct cmd *cmd, const struct flow_table *t)
 {
 	static const uint8_t none[MATCH_BYTES];
 	const uint8_t *c = IFC_ADDR(create_flow_group_in, cmd->in, match_criteria);
 	uint32_t enable = IFC_GET(create_flow_group_in, cmd->in, match_criteria_enable);
-	const char *name = match_not_offered(hca, c);
+	const char *name = match_not_offered(hca, flow_cap_page(t->type), c);
 
 	if (name)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_FLOW_GROUP_NOT_OFFERED,
@@ -62,7 +62,7 @@ static uint8_t group_check(struct hca *hca, struct cmd *cmd, struct flow_table *
 
 	if (!st)
 		st = group_check_range(cmd, t);
-	return st ? st : group_check_criteria(hca, cmd);
+	return st ? st : group_check_criteria(hca, cmd, t);
 }
 
 static uint8_t create_flow_group(struct hca *hca, struct cmd *cmd)

@@ -42,21 +42,24 @@ static uint8_t table_check_miss(struct hca *hca, struct cmd *cmd, const uint8_t 
 
 static uint8_t table_check(struct hca *hca, struct cmd *cmd, const uint8_t *c)
 {
-	const struct flow_table t = { .level = IFC_GET(flow_table_context, c, level) };
+	const struct flow_table t = {
+		.level = IFC_GET(flow_table_context, c, level),
+		.type = IFC_GET(create_flow_table_in, cmd->in, table_type),
+	};
 	uint8_t st = check_offered(cmd, WHY_FLOW_TABLE_FIELD_NOT_OFFERED, "flow_table_context.", c,
 				   table_not_offered, ARRAY_SIZE(table_not_offered));
 
 	if (st)
 		return st;
-	if (t.level > hca_cap_nic_rx(hca, max_ft_level))
+	if (t.level > flow_cap(hca, t.type, max_ft_level))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_FLOW_TABLE_LEVEL,
 				"level %u, max_ft_level is %u", t.level,
-				hca_cap_nic_rx(hca, max_ft_level));
-	if (IFC_GET(flow_table_context, c, log_size) > hca_cap_nic_rx(hca, log_max_ft_size))
+				flow_cap(hca, t.type, max_ft_level));
+	if (IFC_GET(flow_table_context, c, log_size) > flow_cap(hca, t.type, log_max_ft_size))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_FLOW_TABLE_SIZE,
 				"2^%u entries, log_max_ft_size is %u",
 				IFC_GET(flow_table_context, c, log_size),
-				hca_cap_nic_rx(hca, log_max_ft_size));
+				flow_cap(hca, t.type, log_max_ft_size));
 	return table_check_miss(hca, cmd, c, &t);
 }
 
@@ -64,7 +67,7 @@ static uint8_t create_flow_table(struct hca *hca, struct cmd *cmd)
 {
 	const uint8_t *c = IFC_ADDR(create_flow_table_in, cmd->in, flow_table_context);
 	struct flow_table *t;
-	uint8_t st = flow_check_place(cmd);
+	uint8_t st = flow_check_place(hca, cmd);
 
 	if (!st)
 		st = table_check(hca, cmd, c);
@@ -75,6 +78,7 @@ static uint8_t create_flow_table(struct hca *hca, struct cmd *cmd)
 		return cmd_fail(cmd, ST_LIM, WHY_NUMBERS_IN_USE,
 				"no more than 2^log_max_ft_num tables");
 	TAILQ_INIT(&t->groups);
+	t->type = IFC_GET(create_flow_table_in, cmd->in, table_type);
 	t->level = IFC_GET(flow_table_context, c, level);
 	t->log_size = IFC_GET(flow_table_context, c, log_size);
 	flow_table_set_miss(hca, t, IFC_GET(flow_table_context, c, table_miss_id));
@@ -92,10 +96,10 @@ static uint8_t modify_flow_table(struct hca *hca, struct cmd *cmd)
 
 	if (st)
 		return st;
-	if (!hca_cap_nic_rx(hca, flow_table_modify) || select & ~SELECT_MISS)
+	if (!flow_cap(hca, t->type, flow_table_modify) || select & ~SELECT_MISS)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_FLOW_TABLE_MODIFY,
 				"modify_field_select is 0x%x, flow_table_modify %u", select,
-				hca_cap_nic_rx(hca, flow_table_modify));
+				flow_cap(hca, t->type, flow_table_modify));
 	if (!select)
 		return ST_OK;
 	st = table_check_miss(hca, cmd, c, t);
@@ -105,8 +109,8 @@ static uint8_t modify_flow_table(struct hca *hca, struct cmd *cmd)
 }
 
 /*
- * The root cannot be destroyed as long as there are other tables. The driver destroys the last
- * table while it is the root, and no command sets the root to none; so that is possible.
+ * The root cannot be destroyed as long as there are other tables of its type. The driver destroys
+ * the last table while it is the root, and no command sets the root to none; so that is possible.
  */
 static uint8_t destroy_flow_table(struct hca *hca, struct cmd *cmd)
 {
@@ -115,10 +119,10 @@ static uint8_t destroy_flow_table(struct hca *hca, struct cmd *cmd)
 
 	if (st)
 		return st;
-	if (t == flow_root(hca) && obj_count(hca, OBJ_FLOW_TABLE) > 1)
+	if (t == flow_root(hca, t->type) && !flow_is_last(hca, t))
 		return cmd_fail(cmd, ST_BAD_RES_STATE, WHY_FLOW_TABLE_ROOT,
 				"table 0x%x is the root, and there are other tables", t->obj.num);
-	if (t->obj.refs > (t == flow_root(hca)))
+	if (t->obj.refs > (t == flow_root(hca, t->type)))
 		return cmd_fail(cmd, ST_BAD_RES_STATE, WHY_OBJECT_IN_USE,
 				"flow_table 0x%x has %u references", t->obj.num, t->obj.refs);
 	flow_table_free(hca, t);
@@ -155,22 +159,28 @@ static const struct ifc_field root_not_offered[] = {
 
 static uint8_t set_flow_table_root(struct hca *hca, struct cmd *cmd)
 {
-	struct obj *t;
+	uint32_t type = IFC_GET(set_flow_table_root_in, cmd->in, table_type);
+	struct obj *o;
 	uint8_t st = check_offered(cmd, WHY_FLOW_TABLE_FIELD_NOT_OFFERED, "", cmd->in,
 				   root_not_offered, ARRAY_SIZE(root_not_offered));
 
 	if (!st)
-		st = flow_check_type(cmd, IFC_GET(set_flow_table_root_in, cmd->in, table_type));
+		st = flow_check_type(hca, cmd, type);
 	if (st)
 		return st;
-	if (!hca_cap_nic_rx(hca, modify_root))
+	if (!flow_cap(hca, type, modify_root))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_FLOW_TABLE_ROOT,
 				"the root cannot be changed (modify_root)");
 	st = check_obj(hca, cmd, OBJ_FLOW_TABLE,
-		       IFC_GET(set_flow_table_root_in, cmd->in, table_id), &t);
-	if (!st)
-		flow_set_root(hca, (struct flow_table *)t);
-	return st;
+		       IFC_GET(set_flow_table_root_in, cmd->in, table_id), &o);
+	if (st)
+		return st;
+	if (((struct flow_table *)o)->type != type)
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_FLOW_TABLE_TYPE,
+				"table 0x%x is of type %u, not %u", o->num,
+				((struct flow_table *)o)->type, type);
+	flow_set_root(hca, type, (struct flow_table *)o);
+	return ST_OK;
 }
 
 const struct cmd_desc flow_table_cmds[] = {

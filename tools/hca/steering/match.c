@@ -16,9 +16,9 @@
 #include "util.h"
 
 #define LYR(fld)	IFC_FIELD(fte_match_set_lyr_2_4, fld)
-#define CAP(fld)	IFC_OFF(flow_table_nic_cap, \
-				flow_table_properties_nic_receive.ft_field_support.fld)
-#define CAP_2(fld)	IFC_OFF(flow_table_nic_cap, ft_field_support_2_nic_receive.fld)
+/* Bits of the capabilities of a type of tables; and those that only received frames have. */
+#define CAP(fld)	IFC_OFF(flow_table_prop_layout, ft_field_support.fld), 0
+#define CAP_2(fld)	0, IFC_OFF(flow_table_nic_cap, ft_field_support_2_nic_receive.fld)
 
 /* l4_type, MLX5_PACKET_L4_TYPE_* in mlx5_ifc.h; ICMP only of l4_type_ext. */
 enum match_l4 { MATCH_L4_NONE, MATCH_L4_TCP, MATCH_L4_UDP, MATCH_L4_ICMP };
@@ -26,7 +26,7 @@ enum match_l4 { MATCH_L4_NONE, MATCH_L4_TCP, MATCH_L4_UDP, MATCH_L4_ICMP };
 /* The fields of the outer headers, each with the bit of the capability that offers it. */
 static const struct {
 	struct ifc_field field;
-	uint32_t cap;
+	uint32_t cap, rx_cap;	/* one of them, the other is 0 */
 } fields[] = {
 	{ LYR(smac_47_16), CAP(outer_smac) }, { LYR(smac_15_0), CAP(outer_smac) },
 	{ LYR(dmac_47_16), CAP(outer_dmac) }, { LYR(dmac_15_0), CAP(outer_dmac) },
@@ -45,15 +45,25 @@ static const struct {
 	{ LYR(l4_type), CAP_2(outer_l4_type) }, { LYR(l4_type_ext), CAP_2(outer_l4_type_ext) },
 };
 
+static bool is_offered(const uint8_t *cap, int page, size_t i)
+{
+	bool rx = page == IFC_OFF(flow_table_nic_cap, flow_table_properties_nic_receive);
+
+	if (fields[i].rx_cap)
+		return rx && ifc_get_bits(cap, fields[i].rx_cap, 1);
+	return ifc_get_bits(cap, page + fields[i].cap, 1);
+}
+
 /**
  * match_not_offered() - find a criterion that the capabilities do not offer
  * @hca: the HCA
+ * @page: the bit at which the capabilities of the type of tables begin, see flow_cap_page()
  * @criteria: a whole struct mlx5_ifc_fte_match_param_bits
  *
  * Return: name of the field, or of the part if the field is in another part than the outer headers;
  * NULL if all criteria are offered.
  */
-const char *match_not_offered(const struct hca *hca, const uint8_t *criteria)
+const char *match_not_offered(const struct hca *hca, int page, const uint8_t *criteria)
 {
 	const uint8_t *cap = hca->cap[CAP_FLOW_TABLE];
 	uint8_t rest[MATCH_PARAM];
@@ -63,7 +73,7 @@ const char *match_not_offered(const struct hca *hca, const uint8_t *criteria)
 	for (i = 0; i < ARRAY_SIZE(fields); i++) {
 		const struct ifc_field *f = &fields[i].field;
 
-		if (!ifc_get_bits(cap, fields[i].cap, 1) && ifc_first_set(rest, f, 1))
+		if (!is_offered(cap, page, i) && ifc_first_set(rest, f, 1))
 			return f->name;
 		ifc_set_bits(rest, f->off, f->width, 0);
 	}

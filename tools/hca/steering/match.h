@@ -20,7 +20,7 @@ struct hca;
 #define MATCH_OUTER	1	/* bit of match_criteria_enable */
 #define MATCH_ENABLE	0x7f	/* bits of match_criteria_enable that exist */
 
-const char *match_not_offered(const struct hca *hca, const uint8_t *criteria);
+const char *match_not_offered(const struct hca *hca, int page, const uint8_t *criteria);
 int match_first_byte(const uint8_t *p, const uint8_t *mask);
 void match_set_mask(uint8_t mask[MATCH_BYTES], const uint8_t *criteria);
 void match_image(const struct frame *f, uint8_t image[MATCH_BYTES]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Steering: the way of a received frame from the root through the flow tables. Each table sends the
+ * Steering: the way of a frame from the root through the flow tables. Each table sends the
  * frame on to one other table of a higher level at most, so that the way ends.
  */
 #include <string.h>
@@ -57,17 +57,18 @@ static void image_of(const struct frame *f, uint8_t image[MATCH_BYTES])
 }
 
 /**
- * steer_rx() - find out which TIRs receive a frame
+ * steer() - find out what rules do with a frame
  * @hca: the HCA
+ * @type: the tables that the frame passes
  * @f: the frame, parsed
  * @r: the result
  *
  * A frame that a rule has sent to a TIR and to a table is delivered to the TIR, whatever the table
  * does with the other copy.
  */
-void steer_rx(struct hca *hca, const struct frame *f, struct steer_result *r)
+void steer(struct hca *hca, enum flow_type type, const struct frame *f, struct steer_result *r)
 {
-	struct flow_table *t = flow_root(hca);
+	struct flow_table *t = flow_root(hca, type);
 	uint8_t image[MATCH_BYTES];
 
 	*r = (struct steer_result){ .verdict = STEER_MISS };
@@ -84,4 +85,24 @@ void steer_rx(struct hca *hca, const struct frame *f, struct steer_result *r)
 	}
 	if (r->copies)
 		r->verdict = STEER_DELIVER;
+}
+
+/**
+ * steer_drops() - tell whether rules drop a frame that goes on otherwise
+ * @hca: the HCA
+ * @type: the tables that the frame passes: of frames that are sent, or of RoCE
+ * @data: the frame
+ * @len: bytes of it
+ *
+ * Rules count the frame.
+ */
+bool steer_drops(struct hca *hca, enum flow_type type, const uint8_t *data, size_t len)
+{
+	struct steer_result r;
+	struct frame f;
+
+	if (!flow_root(hca, type) || !frame_parse(&f, data, len, LENGTHS_OF_FRAME))
+		return false;
+	steer(hca, type, &f, &r);
+	return r.verdict == STEER_DROP;
 }

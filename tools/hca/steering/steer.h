@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Steering: which TIRs receive a frame.
+ * Steering: what rules do with a frame, and which TIRs receive it.
  */
 #ifndef BLUEBELL_STEER_H
 #define BLUEBELL_STEER_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+#include "flow.h"
 
 struct frame;
 struct hca;
@@ -15,7 +19,11 @@ struct hca;
 enum steer_verdict {
 	STEER_DELIVER,		/* to @copies TIRs */
 	STEER_DROP,		/* a rule drops the frame */
-	STEER_MISS,		/* no rule matches in the last table, or there is no root: drop */
+	/*
+	 * No rule matches in the last table, or a rule allows the frame, or there is no root: the
+	 * NIC drops a frame that it has received, all others go on.
+	 */
+	STEER_MISS,
 };
 
 struct steer_result {
@@ -29,6 +37,7 @@ struct steer_result {
 	} copy[STEER_COPIES];
 };
 
-void steer_rx(struct hca *hca, const struct frame *f, struct steer_result *r);
+void steer(struct hca *hca, enum flow_type type, const struct frame *f, struct steer_result *r);
+bool steer_drops(struct hca *hca, enum flow_type type, const uint8_t *data, size_t len);
 
 #endif

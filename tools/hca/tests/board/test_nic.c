@@ -513,7 +513,7 @@ static uint32_t receiver(uint16_t ethertype, uint16_t vlan)
 		bytes[off + 11] = PROTO_ICMP;
 	}
 	assert_true(frame_parse(&f, bytes, sizeof(bytes), LENGTHS_OF_FRAME));
-	steer_rx(core.hca, &f, &r);
+	steer(core.hca, FLOW_NIC_RX, &f, &r);
 	return r.verdict == STEER_DELIVER ? r.copy[0].tirn : 0;
 }
 

@@ -427,7 +427,7 @@ static void flow_tables_are_dumped(void **state)
 		t[i]->log_size = 4;
 	}
 	flow_table_set_miss(core.hca, t[1], 5);
-	flow_set_root(core.hca, t[1]);
+	flow_set_root(core.hca, FLOW_NIC_RX, t[1]);
 	g = (struct flow_group *)obj_new_at(core.hca, OBJ_FLOW_GROUP, 9, 0, sizeof(*g));
 	g->start = 2;
 	g->end = 3;

@@ -135,7 +135,7 @@ static void flow_tables_have_what_the_driver_needs(void **state)
 		  "max_ft_level is 58" },
 		{ "flow_table", "\"flow_table_properties_nic_receive.sw_owner\":1",
 		  "flow_table: bits" },
-		{ "flow_table", "\"flow_table_properties_nic_transmit.ft_support\":1",
+		{ "flow_table", "\"flow_table_properties_nic_transmit.sw_owner\":1",
 		  "flow_table: bits" },
 		{ "flow_table", "\"flow_table_properties_nic_receive.ft_field_support."
 		  "inner_dmac\":1", "flow_table: bits" },
@@ -711,7 +711,7 @@ static void shipped_profiles_are_accepted(void **state)
 		"opensm", "slow-retries", "group-manager", "vf", "no-klm-umr", "eth-default",
 		"eth-small", "eth-inline", "eth-inline-l4", "eth-device-vlan", "eth-l4type",
 		"eth-moderation", "roce", "roce-v2-only", "roce-off", "src-port-by-device",
-		"roce-slow-retries", "roce-mapped-memory",
+		"roce-slow-retries", "roce-mapped-memory", "roce-raw", "steering",
 		"connectx-4lx", "connectx-5", "connectx-6", "connectx-6dx", "connectx-7",
 		"connectx-4lx-eth", "connectx-5-eth", "connectx-6dx-eth",
 	};

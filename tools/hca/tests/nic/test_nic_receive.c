@@ -443,6 +443,22 @@ static void rules_decide(void **state)
 	assert_int_equal(drops(), 2);
 }
 
+/* A sniffer gets a copy of each frame that the port receives, whatever the NIC does with it. */
+static void sniffers_get_received_frames(void **state)
+{
+	struct wire_queue q = wire_rq(0, 0);
+	const uint8_t *cqe;
+
+	(void)state;
+	wire_recv(&q, one_buffer, 1);
+	wire_rule_of(FLOW_SNIFFER_RX, FLOW_FWD, wire_tir(&q), 0x55);
+	wire_rule(FLOW_DROP, 0, 0);
+	send_row("tcp4");
+	assert_int_equal(rig.hca->count.rx_rule_drops, 1);
+	cqe = wire_expect(&q, CQE_RESP_SEND, 0, 0);
+	assert_int_equal(get_be32(cqe + 56), 0x55);
+}
+
 static void queues_must_be_ready(void **state)
 {
 	struct wire_queue q = sink(0);
@@ -626,6 +642,7 @@ int main(void)
 		T(frames_are_traced), T(hash_chooses_the_queue),
 		cmocka_unit_test(frames_are_hashed_by_what_the_tir_selects),
 		T(direct_tirs_show_no_hash), T(frames_without_a_wqe_are_counted), T(rules_decide),
+		T(sniffers_get_received_frames),
 		T(queues_must_be_ready), T(unknown_keys_fail_the_queue),
 		T(posted_wqes_are_flushed), T(destroyed_queues_are_not_watched),
 		T(record_beyond_the_queue_is_an_error), T(lost_completions_fail_the_queue),

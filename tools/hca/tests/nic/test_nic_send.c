@@ -805,6 +805,44 @@ static void hung_hca_sends_when_it_goes_on(void **state)
 
 #define T(f) cmocka_unit_test_setup_teardown(f, wire_up, wire_down)
 
+/* A frame that a rule drops completes as all others, but does not reach the port. */
+static void rules_drop_sent_frames(void **state)
+{
+	const struct frame_row *r = row_named("tcp4");
+	struct wire_queue q = wire_sq(0, 0);
+
+	(void)state;
+	wire_post_frame(&q, 0, r->bytes, r->len, 14);
+	assert_int_equal(wire.frames, 1);
+	wire_rule_of(FLOW_NIC_TX, FLOW_ALLOW, 0, 0);
+	wire_post_frame(&q, 0, r->bytes, r->len, 14);
+	assert_int_equal(wire.frames, 2);
+	wire_rule_of(FLOW_NIC_TX, FLOW_DROP, 0, 0);
+	wire_post_frame(&q, 0, r->bytes, r->len, 14);
+	assert_int_equal(wire.frames, 2);
+	assert_int_equal(rig.hca->count.tx_rule_drops, 1);
+	assert_int_equal(rig.hca->eth->stats.tx_too_long + rig.hca->eth->stats.tx_link_down, 0);
+}
+
+/* A sniffer gets a copy of each frame that is sent, and the frame is sent. */
+static void sniffers_get_sent_frames(void **state)
+{
+	static const uint32_t buffer[] = { FRAME_MAX };
+	const struct frame_row *r = row_named("tcp4");
+	struct wire_queue q = wire_sq(0, 0), rq = wire_rq(0, 0);
+	const uint8_t *cqe;
+	uint64_t at;
+
+	(void)state;
+	at = wire_recv(&rq, buffer, 1);
+	wire_rule_of(FLOW_SNIFFER_TX, FLOW_FWD, wire_tir(&rq), 0x77);
+	wire_post_frame(&q, 0, r->bytes, r->len, 14);
+	assert_int_equal(wire.frames, 1);
+	cqe = wire_expect(&rq, CQE_RESP_SEND, 0, 0);
+	assert_int_equal(get_be32(cqe + 56), 0x77);
+	assert_memory_equal(ram(at), r->bytes, r->len);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -823,7 +861,8 @@ int main(void)
 		T(posted_wqes_are_flushed), T(flushing_must_be_asked_for),
 		T(first_flush_of_a_command_says_so), T(failed_queues_recover),
 		T(nothing_is_sent_behind_a_reset), T(lost_completions_fail_the_queue),
-		T(hung_hca_sends_when_it_goes_on),
+		T(hung_hca_sends_when_it_goes_on), T(rules_drop_sent_frames),
+		T(sniffers_get_sent_frames),
 	};
 
 	return cmocka_run_group_tests_name("nic_send", tests, NULL, NULL);

@@ -90,7 +90,7 @@ static void step_frame(struct fuzz_in *in)
 		put_be16(bytes + 12, bytes[11] & 2 ? ETYPE_IPV4 : ETYPE_CTAG);
 	if (!frame_parse(&f, bytes, len, LENGTHS_OF_FRAME))
 		return;
-	steer_rx(core.hca, &f, &r);
+	steer(core.hca, FLOW_NIC_RX, &f, &r);
 	must(!r.copies == (r.verdict != STEER_DELIVER));
 	must(r.copies <= STEER_COPIES && r.tables <= 256);
 	for (i = 0; i < r.copies; i++) {

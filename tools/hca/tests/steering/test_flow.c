@@ -198,7 +198,7 @@ static void root_is_checked(void **state)
 
 	(void)state;
 	refuses(MLX5_CMD_OP_SET_FLOW_TABLE_ROOT, good_root, bad, ARRAY_SIZE(bad));
-	assert_null(flow_root(rig.hca));
+	assert_null(flow_root(rig.hca, FLOW_NIC_RX));
 	IFC_SET(flow_table_nic_cap, rig.hca->cap[CAP_FLOW_TABLE],
 		flow_table_properties_nic_receive.modify_root, 0);
 	good_root();
@@ -221,7 +221,7 @@ static void root_is_destroyed_last(void **state)
 	flowrig_ok(MLX5_CMD_OP_SET_FLOW_TABLE_ROOT);
 	flowrig_root(high);
 	flowrig_ok(MLX5_CMD_OP_SET_FLOW_TABLE_ROOT);
-	assert_ptr_equal(flow_root(rig.hca), flow_table_find(rig.hca, high));
+	assert_ptr_equal(flow_root(rig.hca, FLOW_NIC_RX), flow_table_find(rig.hca, high));
 	flowrig_in_table(low, 0);
 	flowrig_ok(MLX5_CMD_OP_DESTROY_FLOW_TABLE);
 	flowrig_group(high, 0, 0);
@@ -233,7 +233,7 @@ static void root_is_destroyed_last(void **state)
 	flowrig_ok(MLX5_CMD_OP_DESTROY_FLOW_GROUP);
 	flowrig_in_table(high, 0);
 	flowrig_ok(MLX5_CMD_OP_DESTROY_FLOW_TABLE);
-	assert_null(flow_root(rig.hca));
+	assert_null(flow_root(rig.hca, FLOW_NIC_RX));
 }
 
 /* ---- groups ---------------------------------------------------------------------------------- */
@@ -710,6 +710,92 @@ static void entries_keep_their_counters(void **state)
 }
 
 /* A reset frees tables that are linked in any order. */
+/* ---- types of tables ------------------------------------------------------------------------- */
+
+/* Offer tables of a type as those of received frames are offered. */
+static void offer(enum flow_type type)
+{
+	uint8_t *cap = rig.hca->cap[CAP_FLOW_TABLE];
+
+	memcpy(cap + flow_cap_page(type) / 8, cap + flow_cap_page(FLOW_NIC_RX) / 8,
+	       IFC_SZ(flow_table_prop_layout));
+}
+
+static uint8_t table_of(enum flow_type type, unsigned int level, uint32_t miss)
+{
+	flowrig_table(level, miss);
+	IFC_SET(create_flow_table_in, nic.in, table_type, type);
+	return nicrig_run(MLX5_CMD_OP_CREATE_FLOW_TABLE, 0);
+}
+
+static void tables_need_the_capabilities_of_their_type(void **state)
+{
+	static const enum flow_type types[] = {
+		FLOW_NIC_TX, FLOW_SNIFFER_RX, FLOW_SNIFFER_TX, FLOW_RDMA_RX, FLOW_RDMA_TX,
+	};
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		assert_refused(table_of(types[i], 1, 0), ST_BAD_PARAM, WHY_FLOW_TABLE_TYPE);
+		offer(types[i]);
+		assert_int_equal(table_of(types[i], 1, 0), ST_OK);
+		ifc_set_bits(rig.hca->cap[CAP_FLOW_TABLE],
+			     flow_cap_page(types[i]) + IFC_OFF(flow_table_prop_layout, max_ft_level),
+			     8, 3);
+		assert_refused(table_of(types[i], 4, 0), ST_BAD_PARAM, WHY_FLOW_TABLE_LEVEL);
+	}
+	assert_refused(table_of(FLOW_TYPES, 1, 0), ST_BAD_PARAM, WHY_FLOW_TABLE_TYPE);
+}
+
+static void types_of_tables_are_kept_apart(void **state)
+{
+	uint32_t tx, g;
+	uint8_t *c;
+
+	(void)state;
+	offer(FLOW_NIC_TX);
+	assert_refused(table_of(FLOW_NIC_TX, 1, high), ST_BAD_PARAM, WHY_FLOW_TABLE_TYPE);
+	assert_int_equal(table_of(FLOW_NIC_TX, 1, 0), ST_OK);
+	tx = IFC_GET(create_flow_table_out, nic.out, table_id);
+	/* A command names the table with its type. */
+	flowrig_in_table(tx, 0);
+	assert_refused(nicrig_run(MLX5_CMD_OP_QUERY_FLOW_TABLE, 0), ST_BAD_PARAM,
+		       WHY_FLOW_TABLE_TYPE);
+	/* Each type has a root of its own. */
+	flowrig_root(tx);
+	assert_refused(nicrig_run(MLX5_CMD_OP_SET_FLOW_TABLE_ROOT, 0), ST_BAD_PARAM,
+		       WHY_FLOW_TABLE_TYPE);
+	flowrig_root(tx);
+	IFC_SET(set_flow_table_root_in, nic.in, table_type, FLOW_NIC_TX);
+	flowrig_ok(MLX5_CMD_OP_SET_FLOW_TABLE_ROOT);
+	assert_ptr_equal(flow_root(rig.hca, FLOW_NIC_TX), flow_table_find(rig.hca, tx));
+	assert_null(flow_root(rig.hca, FLOW_NIC_RX));
+	/* A frame that is sent goes to no TIR, and to no table of another type. */
+	c = flowrig_group(tx, 0, 0);
+	LYR_SET(c, ethertype, 0xffff);
+	IFC_SET(create_flow_group_in, nic.in, table_type, FLOW_NIC_TX);
+	g = flowrig_new(MLX5_CMD_OP_CREATE_FLOW_GROUP);
+	flowrig_entry(tx, g, 0);
+	IFC_SET(set_fte_in, nic.in, table_type, FLOW_NIC_TX);
+	flowrig_dest(FLOW_TO_TIR, flow_tir[0]);
+	assert_refused(nicrig_run(MLX5_CMD_OP_SET_FLOW_TABLE_ENTRY, 0), ST_BAD_PARAM,
+		       WHY_FLOW_ENTRY_DESTINATION);
+	flowrig_entry(tx, g, 0);
+	IFC_SET(set_fte_in, nic.in, table_type, FLOW_NIC_TX);
+	flowrig_dest(FLOW_TO_TABLE, high);
+	assert_refused(nicrig_run(MLX5_CMD_OP_SET_FLOW_TABLE_ENTRY, 0), ST_BAD_PARAM,
+		       WHY_FLOW_TABLE_TYPE);
+	/* The last table of a type may be its root, whatever tables of other types there are. */
+	flowrig_in_table(tx, g);
+	IFC_SET(destroy_flow_group_in, nic.in, table_type, FLOW_NIC_TX);
+	flowrig_ok(MLX5_CMD_OP_DESTROY_FLOW_GROUP);
+	flowrig_in_table(tx, 0);
+	IFC_SET(destroy_flow_table_in, nic.in, table_type, FLOW_NIC_TX);
+	flowrig_ok(MLX5_CMD_OP_DESTROY_FLOW_TABLE);
+	assert_null(flow_root(rig.hca, FLOW_NIC_TX));
+}
+
 static void a_reset_frees_all(void **state)
 {
 	(void)state;
@@ -718,7 +804,7 @@ static void a_reset_frees_all(void **state)
 	flowrig_root(low);
 	flowrig_ok(MLX5_CMD_OP_SET_FLOW_TABLE_ROOT);
 	hca_free_objects(rig.hca);
-	assert_null(flow_root(rig.hca));
+	assert_null(flow_root(rig.hca, FLOW_NIC_RX));
 	assert_int_equal(obj_count(rig.hca, OBJ_FLOW_TABLE), 0);
 	assert_int_equal(obj_count(rig.hca, OBJ_FLOW_GROUP), 0);
 	assert_int_equal(obj_count(rig.hca, OBJ_FLOW_ENTRY), 0);
@@ -739,6 +825,7 @@ int main(void)
 		T(an_entry_keeps_what_it_names), T(entries_change_if_that_is_offered),
 		T(counters_are_allocated_alone_or_in_bulk), T(counters_are_limited),
 		T(many_counters_are_queried_at_once), T(entries_keep_their_counters),
+		T(tables_need_the_capabilities_of_their_type), T(types_of_tables_are_kept_apart),
 		T(a_reset_frees_all),
 	};
 

@@ -95,13 +95,13 @@ static void tcp(uint16_t sport, uint16_t dport, uint16_t flags)
 	add(h, sizeof(h));
 }
 
-static struct steer_result steer(void)
+static struct steer_result steered(void)
 {
 	struct steer_result r;
 	struct frame f;
 
 	assert_true(frame_parse(&f, bytes, len, LENGTHS_OF_FRAME));
-	steer_rx(rig.hca, &f, &r);
+	steer(rig.hca, FLOW_NIC_RX, &f, &r);
 	return r;
 }
 
@@ -161,7 +161,7 @@ static bool matches(const struct ifc_field f, uint32_t value)
 	group = new_group(table, 0, 0, mask);
 	new_rule(table, group, 0, v, FLOW_TO_TIR, flow_tir[0]);
 	set_root(table);
-	r = steer();
+	r = steered();
 	flowrig_index(table, 0);
 	flowrig_ok(MLX5_CMD_OP_DELETE_FLOW_TABLE_ENTRY);
 	flowrig_in_table(table, group);
@@ -362,7 +362,7 @@ static void without_a_root_all_frames_miss(void **state)
 	(void)state;
 	ethernet(own_mac);
 	add16(ETYPE_ARP);
-	r = steer();
+	r = steered();
 	assert_true(r.verdict == STEER_MISS && !r.tables && !r.table && !r.copies);
 }
 
@@ -381,22 +381,22 @@ static void a_frame_follows_rules_and_misses(void **state)
 	set_root(first);
 	ethernet(own_mac);
 	add16(ETYPE_ARP);
-	r = steer();			/* it misses in all of them */
+	r = steered();			/* it misses in all of them */
 	assert_true(r.verdict == STEER_MISS && r.tables == 3 && r.table == last);
 	new_rule(last, g, 0, any, FLOW_TO_TIR, flow_tir[1]);
-	r = steer();
+	r = steered();
 	goes_to(&r, flow_tir[1]);
 	assert_int_equal(r.tables, 3);
 	ethernet(peer_mac);		/* it misses in mid, and goes on */
 	add16(ETYPE_ARP);
-	r = steer();
+	r = steered();
 	goes_to(&r, flow_tir[1]);
 	flowrig_index(last, 0);
 	flowrig_ok(MLX5_CMD_OP_DELETE_FLOW_TABLE_ENTRY);
-	r = steer();
+	r = steered();
 	assert_int_equal(r.verdict, STEER_MISS);
 	set_root(last);
-	r = steer();
+	r = steered();
 	assert_true(r.verdict == STEER_MISS && r.tables == 1);
 }
 
@@ -416,14 +416,14 @@ static void drop_and_allow(void **state)
 	set_root(first);
 	ethernet(own_mac);
 	add16(ETYPE_ARP);
-	r = steer();
+	r = steered();
 	assert_true(r.verdict == STEER_DROP && r.tables == 1 && !r.copies);
 	flowrig_index(first, 0);
 	flowrig_ok(MLX5_CMD_OP_DELETE_FLOW_TABLE_ENTRY);
 	flowrig_entry(first, g, 0);
 	IFC_SET(set_fte_in, nic.in, flow_context.action, FLOW_ALLOW);
 	flowrig_ok(MLX5_CMD_OP_SET_FLOW_TABLE_ENTRY);
-	r = steer();			/* the way ends there, and no TIR was named */
+	r = steered();			/* the way ends there, and no TIR was named */
 	assert_true(r.verdict == STEER_MISS && r.tables == 1);
 }
 
@@ -455,11 +455,11 @@ static void counters_count_the_frames_of_their_rules(void **state)
 	ethernet(own_mac);
 	ipv4(17, 0, 8);
 	udp(0x1234, 0x5678);
-	assert_int_equal(steer().verdict, STEER_DROP);
+	assert_int_equal(steered().verdict, STEER_DROP);
 	assert_true(one->packets == 1 && one->octets == len);
 	assert_true(both->packets == 2 && both->octets == 2 * len);
 	set_root(last);
-	assert_int_equal(steer().verdict, STEER_DROP);
+	assert_int_equal(steered().verdict, STEER_DROP);
 	assert_true(one->packets == 1 && both->packets == 3);
 }
 
@@ -482,13 +482,43 @@ static void copies_are_delivered(void **state)
 	set_root(first);
 	ethernet(own_mac);
 	add16(ETYPE_ARP);
-	r = steer();
+	r = steered();
 	assert_true(r.verdict == STEER_DELIVER && r.copies == 2);
 	assert_true(r.copy[0].tirn == flow_tir[0] && r.copy[0].flow_tag == 5);
 	assert_true(r.copy[1].tirn == flow_tir[1] && r.copy[1].flow_tag == FLOW_TAG);
 }
 
 /* Of all rules that match, the one with the lowest index is taken, in whatever order they came. */
+/* Frames that are sent, and those of RoCE, go on unless a rule drops them. */
+static void rules_drop_frames_that_go_on(void **state)
+{
+	uint8_t *cap = rig.hca->cap[CAP_FLOW_TABLE];
+	uint32_t table, g;
+
+	(void)state;
+	memcpy(cap + flow_cap_page(FLOW_RDMA_TX) / 8, cap + flow_cap_page(FLOW_NIC_RX) / 8,
+	       IFC_SZ(flow_table_prop_layout));
+	ethernet(own_mac);
+	add16(ETYPE_ARP);
+	assert_false(steer_drops(rig.hca, FLOW_RDMA_TX, bytes, len));
+	flowrig_table(1, 0);
+	IFC_SET(create_flow_table_in, nic.in, table_type, FLOW_RDMA_TX);
+	table = flowrig_new(MLX5_CMD_OP_CREATE_FLOW_TABLE);
+	flowrig_root(table);
+	IFC_SET(set_flow_table_root_in, nic.in, table_type, FLOW_RDMA_TX);
+	flowrig_ok(MLX5_CMD_OP_SET_FLOW_TABLE_ROOT);
+	assert_false(steer_drops(rig.hca, FLOW_RDMA_TX, bytes, len));
+	flowrig_group(table, 0, 0);
+	IFC_SET(create_flow_group_in, nic.in, table_type, FLOW_RDMA_TX);
+	g = flowrig_new(MLX5_CMD_OP_CREATE_FLOW_GROUP);
+	flowrig_entry(table, g, 0);
+	IFC_SET(set_fte_in, nic.in, table_type, FLOW_RDMA_TX);
+	IFC_SET(set_fte_in, nic.in, flow_context.action, FLOW_DROP);
+	flowrig_ok(MLX5_CMD_OP_SET_FLOW_TABLE_ENTRY);
+	assert_true(steer_drops(rig.hca, FLOW_RDMA_TX, bytes, len));
+	assert_false(steer_drops(rig.hca, FLOW_RDMA_RX, bytes, len));
+}
+
 static void the_lowest_index_is_taken(void **state)
 {
 	uint8_t any[MATCH_BYTES] = {}, type[MATCH_BYTES] = {}, value[MATCH_BYTES] = {};
@@ -504,24 +534,24 @@ static void the_lowest_index_is_taken(void **state)
 	set_root(t);
 	ethernet(own_mac);
 	add16(ETYPE_ARP);
-	r = steer();
+	r = steered();
 	goes_to(&r, flow_tir[1]);
 	new_rule(t, narrow, 9, value, FLOW_TO_TIR, flow_tir[0]);
-	r = steer();
+	r = steered();
 	goes_to(&r, flow_tir[0]);
 	new_rule(t, narrow, 12, value, FLOW_TO_TIR, flow_tir[1]);	/* the same value again */
-	r = steer();
+	r = steered();
 	goes_to(&r, flow_tir[0]);
 	new_rule(t, narrow, 8, value, FLOW_TO_TIR, flow_tir[1]);
-	r = steer();
+	r = steered();
 	goes_to(&r, flow_tir[1]);
 	catch = new_group(t, 0, 0, any);	/* a group before the others */
 	new_rule(t, catch, 0, any, FLOW_TO_TABLE, last);
-	r = steer();
+	r = steered();
 	assert_true(r.verdict == STEER_MISS && r.table == last);
 	ethernet(own_mac);
 	add16(0x88cc);
-	r = steer();
+	r = steered();
 	assert_int_equal(r.table, last);
 }
 
@@ -539,11 +569,11 @@ static void a_part_of_a_field_can_be_compared(void **state)
 	set_root(t);
 	ethernet(group_mac);
 	add16(ETYPE_ARP);
-	r = steer();
+	r = steered();
 	goes_to(&r, flow_tir[0]);
 	ethernet(own_mac);
 	add16(ETYPE_ARP);
-	r = steer();
+	r = steered();
 	assert_int_equal(r.verdict, STEER_MISS);
 }
 
@@ -571,7 +601,7 @@ static void thousands_of_entries_are_found(void **state)
 		ethernet(own_mac);
 		tag(ETYPE_CTAG, 0xe000 | vid);
 		add16(ETYPE_ARP);
-		r = steer();
+		r = steered();
 		goes_to(&r, flow_tir[vid & 1]);
 	}
 	for (i = 0; i < 4096; i += 2) {
@@ -582,7 +612,7 @@ static void thousands_of_entries_are_found(void **state)
 		ethernet(own_mac);
 		tag(ETYPE_CTAG, vid);
 		add16(ETYPE_ARP);
-		assert_int_equal(steer().verdict, vid & 1 ? STEER_DELIVER : STEER_MISS);
+		assert_int_equal(steered().verdict, vid & 1 ? STEER_DELIVER : STEER_MISS);
 	}
 }
 
@@ -596,7 +626,8 @@ int main(void)
 		T(untagged_means_no_tag_of_either_kind),
 		T(without_a_root_all_frames_miss), T(a_frame_follows_rules_and_misses),
 		T(drop_and_allow), T(counters_count_the_frames_of_their_rules),
-		T(copies_are_delivered), T(the_lowest_index_is_taken),
+		T(copies_are_delivered), T(rules_drop_frames_that_go_on),
+		T(the_lowest_index_is_taken),
 		T(a_part_of_a_field_can_be_compared), T(thousands_of_entries_are_found),
 	};
 

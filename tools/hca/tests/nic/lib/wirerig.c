@@ -466,13 +466,27 @@ uint32_t wire_rss(const struct wire_queue *q, unsigned int n, unsigned int field
 	return create(MLX5_CMD_OP_CREATE_TIR, tir, sizeof(tir));
 }
 
-void wire_rule(unsigned int action, uint32_t tirn, uint32_t flow_tag)
+/* Offer tables of another type as those of received frames are offered. */
+static void offer_tables(enum flow_type type)
+{
+	uint8_t *cap = rig.hca->cap[CAP_FLOW_TABLE];
+
+	memmove(cap + flow_cap_page(type) / 8, cap + flow_cap_page(FLOW_NIC_RX) / 8,
+		IFC_SZ(flow_table_prop_layout));
+}
+
+void wire_rule_of(enum flow_type type, unsigned int action, uint32_t tirn, uint32_t flow_tag)
 {
 	uint8_t table[IFC_SZ(create_flow_table_in)] = {}, group[IFC_SZ(create_flow_group_in)] = {};
 	uint8_t root[IFC_SZ(set_flow_table_root_in)] = {};
 	uint8_t rule[IFC_SZ(set_fte_in) + 8] = {}, *c = IFC_ADDR(set_fte_in, rule, flow_context);
 	uint32_t id;
 
+	offer_tables(type);
+	IFC_SET(create_flow_table_in, table, table_type, type);
+	IFC_SET(create_flow_group_in, group, table_type, type);
+	IFC_SET(set_flow_table_root_in, root, table_type, type);
+	IFC_SET(set_fte_in, rule, table_type, type);
 	id = create(MLX5_CMD_OP_CREATE_FLOW_TABLE, table, sizeof(table));
 	IFC_SET(create_flow_group_in, group, table_id, id);
 	IFC_SET(set_flow_table_root_in, root, table_id, id);
@@ -488,4 +502,9 @@ void wire_rule(unsigned int action, uint32_t tirn, uint32_t flow_tag)
 	}
 	if (run(MLX5_CMD_OP_SET_FLOW_TABLE_ENTRY, rule, sizeof(rule)))
 		fail_msg("rule: %s", rig.why);
+}
+
+void wire_rule(unsigned int action, uint32_t tirn, uint32_t flow_tag)
+{
+	wire_rule_of(FLOW_NIC_RX, action, tirn, flow_tag);
 }

@@ -7,6 +7,7 @@
 #ifndef BLUEBELL_TESTS_WIRERIG_H
 #define BLUEBELL_TESTS_WIRERIG_H
 
+#include "flow.h"
 #include "frame.h"
 #include "objrig.h"
 #include "profile.h"
@@ -109,5 +110,7 @@ uint32_t wire_rss(const struct wire_queue *q, unsigned int n, unsigned int field
 		  bool v6, bool symmetric);
 /* Make the root table, with one rule for all frames; @action as in flow_context. */
 void wire_rule(unsigned int action, uint32_t tirn, uint32_t flow_tag);
+/* The same in tables of another type. */
+void wire_rule_of(enum flow_type type, unsigned int action, uint32_t tirn, uint32_t flow_tag);
 
 #endif
