@@ -37,9 +37,11 @@ static const struct {
 	const char *field;
 } modelled[] = {
 	{ PAGE_GENERAL, "apm" },
+	{ PAGE_GENERAL, "cq_period_mode_modify" },
 	{ PAGE_GENERAL, "cq_period_start_from_cqe" },
 	{ PAGE_GENERAL, "disable_local_lb_mc" },
 	{ PAGE_GENERAL, "disable_local_lb_uc" },
+	{ PAGE_GENERAL, "dp_ordering_ooo_all_dc" },
 	{ PAGE_GENERAL, "end_pad" },
 	{ PAGE_GENERAL, "log_tag_matching_list_sz" },
 	{ PAGE_GENERAL, "qos" },

@@ -382,7 +382,7 @@ class Profiles(unittest.TestCase):
     @staticmethod
     def row(name, page, field):
         """The pattern that finds a capability in the HCA's tables."""
-        return rf'\{{ ("{name}"|PAGE_{page}), ((RX|FIELD|FIELD_2) )?"{re.escape(field)}"'
+        return rf'\{{ ("{name}"|PAGE_{page}), ((RX|FIELD|FIELD_2|type) )?"{re.escape(field)}"'
 
     def test_what_profiles_set_is_taken_from_a_card(self):
         tables = self.tables()
@@ -391,10 +391,15 @@ class Profiles(unittest.TestCase):
         for path in (HCA / "profiles").glob("*.json"):
             for name, fields in json.loads(path.read_text()).get("caps", {}).items():
                 for field in fields:
-                    # The tables have the prefix of the properties of a kind of flow tables as RX.
-                    field = field.removeprefix("flow_table_properties_nic_receive.")
-                    field = field.removeprefix("ft_field_support.")
-                    field = field.removeprefix("ft_field_support_2_nic_receive.")
+                    # The tables have the prefix of the properties of a kind of flow tables as RX,
+                    # or as the argument of OTHER_TABLES().
+                    kind, dot, rest = field.partition(".")
+                    if f'OTHER_TABLES("{kind}{dot}")' in tables:
+                        field = rest
+                    else:
+                        field = field.removeprefix("flow_table_properties_nic_receive.")
+                        field = field.removeprefix("ft_field_support.")
+                        field = field.removeprefix("ft_field_support_2_nic_receive.")
                     self.assertRegex(tables, self.row(name, pages.get(name, name.upper()), field),
                                      f"{path.name}: {name}.{field}")
 
