@@ -264,8 +264,8 @@ static int dct_modify_locked(struct mlx5_ib_qp *qp, const struct ib_qp_attr *att
 static int dct_modify(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr, int mask,
 		      struct ib_udata *udata)
 {
+	const size_t room = offsetofend(struct mlx5_ib_modify_qp_resp, dctn);
 	struct mlx5_core_dev *mdev = to_mdev(qp->ibqp.device)->mdev;
-	struct mlx5_ib_modify_qp_resp resp = {};
 	struct mlx5_ib_modify_qp ucmd = {};
 	bool creates = mask & IB_QP_STATE && attr->qp_state == IB_QPS_RTR;
 	int err;
@@ -273,7 +273,7 @@ static int dct_modify(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr, int mask,
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
 		return refuse(mdev, -EOPNOTSUPP, "DCT attributes 0x%x, supported: 0x%x", mask,
 			      IB_QP_ATTR_STANDARD_BITS);
-	if (creates && (!udata || udata->outlen < offsetofend(typeof(resp), dctn)))
+	if (creates && (!udata || udata->outlen < room))
 		return refuse(mdev, -EINVAL,
 			      "DCT to RTR: the response of %zu bytes has no room for the number",
 			      udata ? udata->outlen : 0);
@@ -282,10 +282,7 @@ static int dct_modify(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr, int mask,
 		return err;
 	scoped_guard(mutex, &qp->mutex)
 		err = dct_modify_locked(qp, attr, mask, &ucmd, udata);
-	if (err || creates || !udata || !udata->outlen)
-		return err;
-	resp.response_length = min(udata->outlen, sizeof(resp));
-	return ib_respond_udata(udata, resp);
+	return err || creates ? err : mlx5_ib_qp_respond_modify(udata, 0);
 }
 
 static int dct_query(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr)

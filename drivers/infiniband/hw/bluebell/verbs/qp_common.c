@@ -68,6 +68,26 @@ u32 mlx5_ib_qp_tirn(struct mlx5_ib_qp *qp)
 }
 
 /**
+ * mlx5_ib_qp_deliver - deliver an event of a queue pair to its owner
+ * @qp: the queue pair
+ * @type: the event
+ *
+ * May sleep.
+ */
+void mlx5_ib_qp_deliver(struct mlx5_ib_qp *qp, enum ib_event_type type)
+{
+	struct ib_qp *ibqp = &qp->ibqp;
+	struct ib_event event = {
+		.device = ibqp->device,
+		.event = type,
+		.element.qp = ibqp,
+	};
+
+	if (ibqp->event_handler)
+		ibqp->event_handler(&event, ibqp->qp_context);
+}
+
+/**
  * mlx5_ib_plain_qp_event - deliver an event of a plain queue pair
  * @rsc: the QP
  * @type: the event
@@ -79,18 +99,11 @@ u32 mlx5_ib_qp_tirn(struct mlx5_ib_qp *qp)
 void mlx5_ib_plain_qp_event(struct mlx5_ib_rsc *rsc, enum ib_event_type type)
 {
 	struct mlx5_ib_qp *qp = container_of(rsc, struct mlx5_ib_qp, rsc);
-	struct ib_qp *ibqp = &qp->ibqp;
-	struct ib_event event = {
-		.device = ibqp->device,
-		.event = type,
-		.element.qp = ibqp,
-	};
 
 	if (type == IB_EVENT_QP_LAST_WQE_REACHED && qp->wqs &&
 	    !xchg(&qp->wqs->last_wqe_due, false))
 		return;
-	if (ibqp->event_handler)
-		ibqp->event_handler(&event, ibqp->qp_context);
+	mlx5_ib_qp_deliver(qp, type);
 	mlx5_ib_qp_log_error(qp, type);
 }
 

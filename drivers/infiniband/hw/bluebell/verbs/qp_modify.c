@@ -34,7 +34,7 @@ int mlx5_ib_qp_copy_modify(struct mlx5_ib_dev *dev, enum ib_qp_type type, struct
 	err = ib_copy_validate_udata_in_cm(udata, *ucmd, burst_info, MLX5_IB_MODIFY_QP_OOO_DP);
 	if (err)
 		return err;
-	/* Only raw packet QPs, which the driver does not have, have a rate limit with bursts. */
+	/* Only queue pairs for raw packets have a rate limit with bursts (raw_modify.c). */
 	if (ucmd->burst_info.max_burst_sz || ucmd->burst_info.typical_pkt_sz ||
 	    ucmd->burst_info.reserved)
 		return refuse(dev->mdev, -EINVAL, "burst_info for a QP of type %u, must be 0",
@@ -49,6 +49,23 @@ int mlx5_ib_qp_copy_modify(struct mlx5_ib_dev *dev, enum ib_qp_type type, struct
 			      "the device cannot do OOO_DP for QP type %u (dp_ordering_ooo_all_*)",
 			      type);
 	return 0;
+}
+
+/**
+ * mlx5_ib_qp_respond_modify - answer the library after a change
+ * @udata: room for struct mlx5_ib_modify_qp_resp; NULL for a kernel consumer
+ * @ece: granted options of enhanced connection establishment
+ *
+ * Return: 0, also if the library has left no room; or -EFAULT.
+ */
+int mlx5_ib_qp_respond_modify(struct ib_udata *udata, u32 ece)
+{
+	struct mlx5_ib_modify_qp_resp resp = { .ece_options = ece };
+
+	if (!udata || !udata->outlen)
+		return 0;
+	resp.response_length = min(udata->outlen, sizeof(resp));
+	return ib_respond_udata(udata, resp);
 }
 
 static void qp_fill_modify(struct mlx5_ib_qp_modify *mod, const struct mlx5_ib_qp *qp,
@@ -227,8 +244,8 @@ static int qp_modify_locked(struct mlx5_ib_qp *qp, const struct ib_qp_attr *attr
 int mlx5_ib_plain_qp_modify(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr, int mask,
 			    struct ib_udata *udata)
 {
-	struct mlx5_ib_modify_qp_resp resp = {};
 	struct mlx5_ib_modify_qp ucmd = {};
+	u32 ece = 0;
 	int err;
 
 	WARN_ON_ONCE(!mlx5_ib_qp_is_plain(qp));
@@ -240,10 +257,6 @@ int mlx5_ib_plain_qp_modify(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr, int 
 	if (err)
 		return err;
 	scoped_guard(mutex, &qp->mutex)
-		err = qp_modify_locked(qp, attr, mask, &ucmd, &resp.ece_options);
-	if (err || !udata || !udata->outlen)
-		return err;
-
-	resp.response_length = min(udata->outlen, sizeof(resp));
-	return ib_respond_udata(udata, resp);
+		err = qp_modify_locked(qp, attr, mask, &ucmd, &ece);
+	return err ?: mlx5_ib_qp_respond_modify(udata, ece);
 }

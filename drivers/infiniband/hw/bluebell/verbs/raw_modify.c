@@ -262,7 +262,6 @@ static int raw_read_rate(struct mlx5_ib_qp *qp, const struct ib_qp_attr *attr, i
 int mlx5_ib_raw_modify(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr, int mask,
 		       struct ib_udata *udata)
 {
-	struct mlx5_ib_modify_qp_resp resp = {};
 	struct mlx5_ib_rate rate;
 	int err;
 
@@ -275,10 +274,7 @@ int mlx5_ib_raw_modify(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr, int mask,
 		return err;
 	scoped_guard(mutex, &qp->mutex)
 		err = raw_modify_locked(qp, attr, mask, mask & IB_QP_RATE_LIMIT ? &rate : NULL);
-	if (err || !udata || !udata->outlen)
-		return err;
-	resp.response_length = min(udata->outlen, sizeof(resp));
-	return ib_respond_udata(udata, resp);
+	return err ?: mlx5_ib_qp_respond_modify(udata, 0);
 }
 
 /**

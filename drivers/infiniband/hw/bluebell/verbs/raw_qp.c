@@ -56,26 +56,14 @@
 #include "verbs/raw_qp.h"
 #include "verbs/ucontext.h"
 
-static void raw_event(struct mlx5_ib_qp *qp, enum ib_event_type type)
-{
-	struct ib_event event = {
-		.device = qp->ibqp.device,
-		.event = type,
-		.element.qp = &qp->ibqp,
-	};
-
-	if (qp->ibqp.event_handler)
-		qp->ibqp.event_handler(&event, qp->ibqp.qp_context);
-}
-
 static void raw_sq_event(struct mlx5_ib_rsc *rsc, enum ib_event_type type)
 {
-	raw_event(container_of(rsc, struct mlx5_ib_raw_qp, sq)->qp, type);
+	mlx5_ib_qp_deliver(container_of(rsc, struct mlx5_ib_raw_qp, sq)->qp, type);
 }
 
 static void raw_rq_event(struct mlx5_ib_rsc *rsc, enum ib_event_type type)
 {
-	raw_event(container_of(rsc, struct mlx5_ib_raw_qp, rq)->qp, type);
+	mlx5_ib_qp_deliver(container_of(rsc, struct mlx5_ib_raw_qp, rq)->qp, type);
 }
 
 static const struct mlx5_ib_rsc_ops raw_sq_ops = {
