@@ -48,6 +48,11 @@ static unsigned int cq_cqe_bytes(const uint8_t *c)
 	return IFC_GET(cqc, c, cqe_sz) == CQE_STRIDE_64 ? 64 : 128;
 }
 
+static bool cq_period_from_cqe(const uint8_t *c)
+{
+	return IFC_GET(cqc, c, cq_period_mode) == MLX5_CQ_PERIOD_MODE_START_FROM_CQE;
+}
+
 /* Whether a CQ can have the mode of the period that context c asks for. */
 static bool cq_period_mode_ok(struct hca *hca, const uint8_t *c)
 {
@@ -122,7 +127,7 @@ static void cq_take_ctx(struct cq *cq, const uint8_t *c)
 	cq->sol_breaks_mod = IFC_GET(cqc, c, scqe_break_moderation_en);
 	cq->period_us = IFC_GET(cqc, c, cq_period);
 	cq->max_count = IFC_GET(cqc, c, cq_max_count);
-	cq->from_cqe = IFC_GET(cqc, c, cq_period_mode) == MLX5_CQ_PERIOD_MODE_START_FROM_CQE;
+	cq->from_cqe = cq_period_from_cqe(c);
 	cq->status = CQ_STATUS_OK;
 }
 
@@ -223,8 +228,7 @@ static uint8_t cq_modify_fields(struct hca *hca, struct cmd *cmd, struct cq *cq,
 	if (select & MODIFY_COUNT)
 		cq->max_count = IFC_GET(cqc, c, cq_max_count);
 	if (select & MODIFY_PERIOD_MODE)
-		cq->from_cqe = IFC_GET(cqc, c, cq_period_mode) ==
-			       MLX5_CQ_PERIOD_MODE_START_FROM_CQE;
+		cq->from_cqe = cq_period_from_cqe(c);
 	if (select & MODIFY_OI)
 		cq->overrun_ok = IFC_GET(cqc, c, oi);
 	/* Raise the event that moderation delayed under the old settings. */
