@@ -173,14 +173,16 @@ extern const struct mlx5_ib_qp_ops mlx5_ib_xrc_target_ops;
 extern const struct mlx5_ib_qp_ops mlx5_ib_kernel_qp_ops;
 extern const struct mlx5_ib_qp_ops mlx5_ib_gsi_ops;
 
-/* qp_modify.c: what the library adds to a change, and the answer */
+/* qp_report.c */
+void mlx5_ib_qp_deliver(struct mlx5_ib_qp *qp, enum ib_event_type type);
 int mlx5_ib_qp_respond_modify(struct ib_udata *udata, u32 ece);
+
+/* qp_modify.c: what the library adds to a change */
 int mlx5_ib_qp_copy_modify(struct mlx5_ib_dev *dev, enum ib_qp_type type, struct ib_udata *udata,
 			   struct mlx5_ib_modify_qp *ucmd);
 
 /* qp_common.c, qp_modify.c: common to several kinds of queue pairs */
 extern const struct mlx5_ib_rsc_ops mlx5_ib_plain_qp_rsc_ops;
-void mlx5_ib_qp_deliver(struct mlx5_ib_qp *qp, enum ib_event_type type);
 int mlx5_ib_qp_create(struct mlx5_ib_qp *qp, const struct mlx5_ib_qp_ops *ops,
 		      struct ib_qp_init_attr *init, struct ib_udata *udata);
 int mlx5_ib_check_qp(const struct mlx5_ib_qp *qp);

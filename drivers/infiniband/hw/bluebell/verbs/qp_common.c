@@ -68,26 +68,6 @@ u32 mlx5_ib_qp_tirn(struct mlx5_ib_qp *qp)
 }
 
 /**
- * mlx5_ib_qp_deliver - deliver an event of a queue pair to its owner
- * @qp: the queue pair
- * @type: the event
- *
- * May sleep.
- */
-void mlx5_ib_qp_deliver(struct mlx5_ib_qp *qp, enum ib_event_type type)
-{
-	struct ib_qp *ibqp = &qp->ibqp;
-	struct ib_event event = {
-		.device = ibqp->device,
-		.event = type,
-		.element.qp = ibqp,
-	};
-
-	if (ibqp->event_handler)
-		ibqp->event_handler(&event, ibqp->qp_context);
-}
-
-/**
  * mlx5_ib_plain_qp_event - deliver an event of a plain queue pair
  * @rsc: the QP
  * @type: the event

@@ -51,23 +51,6 @@ int mlx5_ib_qp_copy_modify(struct mlx5_ib_dev *dev, enum ib_qp_type type, struct
 	return 0;
 }
 
-/**
- * mlx5_ib_qp_respond_modify - answer the library after a change
- * @udata: room for struct mlx5_ib_modify_qp_resp; NULL for a kernel consumer
- * @ece: granted options of enhanced connection establishment
- *
- * Return: 0, also if the library has left no room; or -EFAULT.
- */
-int mlx5_ib_qp_respond_modify(struct ib_udata *udata, u32 ece)
-{
-	struct mlx5_ib_modify_qp_resp resp = { .ece_options = ece };
-
-	if (!udata || !udata->outlen)
-		return 0;
-	resp.response_length = min(udata->outlen, sizeof(resp));
-	return ib_respond_udata(udata, resp);
-}
-
 static void qp_fill_modify(struct mlx5_ib_qp_modify *mod, const struct mlx5_ib_qp *qp,
 			   const struct ib_qp_attr *attr, int mask)
 {
