@@ -180,9 +180,10 @@ static void attributes_are_read_back(struct kunit *test)
 
 static void requests_for_targets_are_checked(struct kunit *test)
 {
-	struct ib_srq basic = { .srq_type = IB_SRQT_BASIC }, xrc = { .srq_type = IB_SRQT_XRC };
-	struct ib_cq cq = {};
-	const struct {
+	static struct ib_srq basic = { .srq_type = IB_SRQT_BASIC };
+	static struct ib_srq xrc = { .srq_type = IB_SRQT_XRC };
+	static struct ib_cq cq;
+	static const struct {
 		struct mlx5_ib_create_qp ucmd;
 		struct ib_qp_init_attr init;
 		int want;
