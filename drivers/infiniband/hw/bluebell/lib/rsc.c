@@ -322,19 +322,34 @@ int mlx5_ib_rsc_destroy(struct mlx5_ib_rsc *rsc)
 	return err;
 }
 
-/**
- * mlx5_ib_rsc_abandon - give up an object of a process that has closed the device
- * @rsc: the object, after mlx5_ib_rsc_destroy() has failed
- * @mem: what the object shares with the device; passes to an orphan (orphan.c), and is zeroed here
- *
- * May sleep.
- */
-void mlx5_ib_rsc_abandon(struct mlx5_ib_rsc *rsc, struct mlx5_ib_queue_mem *mem)
+/* Give up an object, after mlx5_ib_rsc_destroy() has failed: it becomes an orphan (orphan.c). */
+static void rsc_abandon(struct mlx5_ib_rsc *rsc, struct mlx5_ib_queue_mem *mem)
 {
 	rsc_prepare_destroy(rsc);
 	mlx5_ib_event_settle(rsc->dev, &rsc->attempt, rsc_event_type(rsc), rsc->num, 0);
 	mlx5_ib_orphan_adopt_closing(rsc->dev, rsc->uid, rsc->ops->destroy_op, rsc->num,
 				     &rsc->attempt, rsc->ops->name, mem);
+}
+
+/**
+ * mlx5_ib_rsc_end - destroy an object of a process, or give it up if the process is gone
+ * @rsc: the object, after mlx5_ib_rsc_add()
+ * @mem: what the object shares with the device. If the object is given up, passes to an orphan
+ *	(orphan.c), and is zeroed here
+ * @closing: the process has closed the device, so nobody is told of an error
+ *
+ * May sleep.
+ *
+ * Return: 0 if the object is destroyed or an orphan; or, unless @closing, as mlx5_ib_rsc_destroy().
+ */
+int mlx5_ib_rsc_end(struct mlx5_ib_rsc *rsc, struct mlx5_ib_queue_mem *mem, bool closing)
+{
+	int err = mlx5_ib_rsc_destroy(rsc);
+
+	if (!err || !closing)
+		return err;
+	rsc_abandon(rsc, mem);
+	return 0;
 }
 
 /**

@@ -80,7 +80,7 @@ struct mlx5_ib_rsc {
 int mlx5_ib_rsc_respond_and_add(struct mlx5_ib_rsc *rsc, struct mlx5_ib_queue_mem *mem,
 				struct ib_udata *udata, const void *resp, size_t len);
 int mlx5_ib_rsc_destroy(struct mlx5_ib_rsc *rsc);
-void mlx5_ib_rsc_abandon(struct mlx5_ib_rsc *rsc, struct mlx5_ib_queue_mem *mem);
+int mlx5_ib_rsc_end(struct mlx5_ib_rsc *rsc, struct mlx5_ib_queue_mem *mem, bool closing);
 void mlx5_ib_rsc_destroy_early(struct mlx5_ib_rsc *rsc, struct mlx5_ib_fw_batch *batch);
 void mlx5_ib_rsc_discard(struct mlx5_ib_rsc *rsc, struct mlx5_ib_queue_mem *mem);
 struct mlx5_ib_rsc *mlx5_ib_rsc_get(struct mlx5_ib_dev *dev, enum mlx5_res_type type, u32 num);

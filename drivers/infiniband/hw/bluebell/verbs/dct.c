@@ -321,16 +321,9 @@ static int dct_set_counter(struct mlx5_ib_qp *qp, u16 set_id)
 
 static int dct_destroy_at_device(struct mlx5_ib_qp *qp, struct mlx5_ib_dct *dct)
 {
-	int err;
-
 	if (!dct->rsc.destroyed && dct->rsc.listed && dct_start_drain(dct))
 		dct_wait_drained(dct);
-	err = mlx5_ib_rsc_destroy(&dct->rsc);
-	if (err && qp->closing) {
-		mlx5_ib_rsc_abandon(&dct->rsc, &qp->mem);
-		err = 0;
-	}
-	return err;
+	return mlx5_ib_rsc_end(&dct->rsc, &qp->mem, qp->closing);
 }
 
 static int dct_destroy(struct mlx5_ib_qp *qp)

@@ -134,11 +134,7 @@ static int user_qp_destroy(struct mlx5_ib_qp *qp)
 	int err;
 
 	mlx5_ib_bell_del(ctx, &qp->bell);
-	err = mlx5_ib_rsc_destroy(&qp->rsc);
-	if (err && qp->closing) {
-		mlx5_ib_rsc_abandon(&qp->rsc, &qp->mem);
-		err = 0;
-	}
+	err = mlx5_ib_rsc_end(&qp->rsc, &qp->mem, qp->closing);
 	if (!err)
 		qp_put_resources(ctx, qp);
 	else if (ctx)

@@ -373,13 +373,10 @@ static int raw_destroy_queue(struct mlx5_ib_raw_qp *raw, struct mlx5_ib_rsc *rsc
 
 	if (!rsc->ops)
 		return 0;
-	err = mlx5_ib_rsc_destroy(rsc);
-	if (err && !raw->qp->closing)
-		return err;
-	if (err)
-		mlx5_ib_rsc_abandon(rsc, mem);
-	rsc->ops = NULL;
-	return 0;
+	err = mlx5_ib_rsc_end(rsc, mem, raw->qp->closing);
+	if (!err)
+		rsc->ops = NULL;
+	return err;
 }
 
 static int raw_destroy(struct mlx5_ib_qp *qp)

@@ -271,13 +271,10 @@ int mlx5_ib_destroy_wq(struct ib_wq *ibwq, struct ib_udata *udata)
 	int err;
 
 	mlx5_ib_orphans_retry(rwq->rsc.dev, ctx);
-	err = mlx5_ib_rsc_destroy(&rwq->rsc);
-	if (err && !ctx->closing)
-		return err;
+	err = mlx5_ib_rsc_end(&rwq->rsc, &rwq->mem, ctx->closing);
 	if (err)
-		mlx5_ib_rsc_abandon(&rwq->rsc, &rwq->mem);
-	else
-		mlx5_ib_queue_mem_unmap_user(&rwq->mem);
+		return err;
+	mlx5_ib_queue_mem_unmap_user(&rwq->mem);
 	kfree(rwq);
 	return 0;
 }

@@ -335,11 +335,8 @@ int mlx5_ib_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 		srq_release(srq);
 		return 0;
 	}
-	err = mlx5_ib_rsc_destroy(&srq->rsc);
-	if (err && srq->mem.context && srq->mem.context->closing) {
-		mlx5_ib_rsc_abandon(&srq->rsc, &srq->mem);
-		err = 0;
-	}
+	err = mlx5_ib_rsc_end(&srq->rsc, &srq->mem,
+			      srq->mem.context && srq->mem.context->closing);
 	if (!err)
 		srq_release(srq);
 	return err;
