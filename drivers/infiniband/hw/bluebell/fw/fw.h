@@ -122,6 +122,7 @@ int mlx5_ib_fw_modify_qp(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 qpn, 
 
 int mlx5_ib_fw_modify_wq(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 num, u8 cur, u64 bitmask,
 			 const void *context);
+int mlx5_ib_fw_query_wq_state(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 num, u8 *state);
 int mlx5_ib_fw_create_dct(struct mlx5_ib_dev *dev, u16 uid, const void *dctc, u32 *dctn, u32 *ece);
 
 int mlx5_ib_fw_arm_rmp(struct mlx5_ib_dev *dev, u16 uid, u32 rmpn, u16 limit);

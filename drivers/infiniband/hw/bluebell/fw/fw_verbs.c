@@ -555,6 +555,32 @@ int mlx5_ib_fw_modify_wq(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 num, 
 	return mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
 }
 
+static_assert(MLX5_ST_SZ_BYTES(query_rq_out) == MLX5_ST_SZ_BYTES(query_sq_out));
+
+/**
+ * mlx5_ib_fw_query_wq_state - QUERY_RQ or QUERY_SQ: read the state of a queue for raw packets
+ * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
+ * @opcode: MLX5_CMD_OP_QUERY_RQ or MLX5_CMD_OP_QUERY_SQ
+ * @num: number of the queue
+ * @state: gets the state, MLX5_RQC_STATE_* or MLX5_SQC_STATE_*; unchanged after an error
+ *
+ * May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_ib_fw_query_wq_state(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 num, u8 *state)
+{
+	u32 out[MLX5_ST_SZ_DW(query_rq_out)] = {};
+	int err = mlx5_ib_fw_query_object(dev, uid, opcode, num, out, sizeof(out));
+
+	if (err)
+		return err;
+	*state = opcode == MLX5_CMD_OP_QUERY_RQ ? MLX5_GET(query_rq_out, out, rq_context.state) :
+						  MLX5_GET(query_sq_out, out, sq_context.state);
+	return 0;
+}
+
 /**
  * mlx5_ib_fw_create_dct - CREATE_DCT
  * @dev: device

@@ -20,31 +20,17 @@ static int raw_check(const struct mlx5_ib_raw_qp *raw)
 
 /* ---- queries ------------------------------------------------------------------------ */
 
-static int raw_query_sq(struct mlx5_ib_raw_qp *raw)
+static int raw_query_states(struct mlx5_ib_raw_qp *raw)
 {
-	u32 out[MLX5_ST_SZ_DW(query_sq_out)] = {};
-	int err;
+	struct mlx5_ib_dev *dev = to_mdev(raw->qp->ibqp.device);
+	int err = 0;
 
-	if (!raw->sq.ops)
-		return 0;
-	err = mlx5_ib_fw_query_object(raw->sq.dev, raw->sq.uid, MLX5_CMD_OP_QUERY_SQ, raw->sq.num,
-				      out, sizeof(out));
-	if (!err)
-		raw->queues.sq = MLX5_GET(query_sq_out, out, sq_context.state);
-	return err;
-}
-
-static int raw_query_rq(struct mlx5_ib_raw_qp *raw)
-{
-	u32 out[MLX5_ST_SZ_DW(query_rq_out)] = {};
-	int err;
-
-	if (!raw->rq.ops)
-		return 0;
-	err = mlx5_ib_fw_query_object(raw->rq.dev, raw->rq.uid, MLX5_CMD_OP_QUERY_RQ, raw->rq.num,
-				      out, sizeof(out));
-	if (!err)
-		raw->queues.rq = MLX5_GET(query_rq_out, out, rq_context.state);
+	if (raw->sq.ops)
+		err = mlx5_ib_fw_query_wq_state(dev, raw->sq.uid, MLX5_CMD_OP_QUERY_SQ,
+						raw->sq.num, &raw->queues.sq);
+	if (!err && raw->rq.ops)
+		err = mlx5_ib_fw_query_wq_state(dev, raw->rq.uid, MLX5_CMD_OP_QUERY_RQ,
+						raw->rq.num, &raw->queues.rq);
 	return err;
 }
 
@@ -64,7 +50,7 @@ int mlx5_ib_raw_query(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr)
 	int err;
 
 	lockdep_assert_held(&qp->mutex);
-	err = raw_check(raw) ?: raw_query_sq(raw) ?: raw_query_rq(raw);
+	err = raw_check(raw) ?: raw_query_states(raw);
 	if (err)
 		return err;
 	WRITE_ONCE(qp->state, mlx5_ib_raw_state(qp->state, raw->queues));
@@ -206,7 +192,7 @@ static int raw_modify_locked(struct mlx5_ib_qp *qp, const struct ib_qp_attr *att
 		return err;
 	/* A command names the state of its queue, and a queue may have failed. */
 	if (next == IB_QPS_RESET || next == IB_QPS_ERR)
-		err = raw_query_sq(raw) ?: raw_query_rq(raw);
+		err = raw_query_states(raw);
 	if (!err)
 		err = raw_change(raw, next, rate);
 	if (!err)

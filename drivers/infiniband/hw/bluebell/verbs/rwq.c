@@ -186,17 +186,6 @@ static int rwq_check_modify(struct mlx5_ib_dev *dev, const struct ib_wq_attr *at
 	       mlx5_ib_wq_check_states(attr->curr_wq_state, attr->wq_state, &dev->caps);
 }
 
-/* Read the state that the RQ has at the device: it may have failed. */
-static int rwq_query_state(struct mlx5_ib_rwq *rwq, u8 *state)
-{
-	u32 out[MLX5_ST_SZ_DW(query_rq_out)] = {};
-	int err = mlx5_ib_fw_query_object(rwq->rsc.dev, rwq->rsc.uid, MLX5_CMD_OP_QUERY_RQ,
-					  rwq->rsc.num, out, sizeof(out));
-
-	*state = MLX5_GET(query_rq_out, out, rq_context.state);
-	return err;
-}
-
 static int rwq_modify(struct mlx5_ib_rwq *rwq, const struct ib_wq_attr *attr, bool strip_vlan)
 {
 	u8 cur = mlx5_ib_wq_state_to_hw(attr->curr_wq_state);
@@ -205,9 +194,10 @@ static int rwq_modify(struct mlx5_ib_rwq *rwq, const struct ib_wq_attr *attr, bo
 	int err = 0;
 
 	lockdep_assert_held(&rwq->mutex);
-	/* The command names the state. A failed queue goes to ERR for good, or to RESET. */
+	/* The command names the state, and the queue may have failed. */
 	if (attr->wq_state != IB_WQS_RDY)
-		err = rwq_query_state(rwq, &cur);
+		err = mlx5_ib_fw_query_wq_state(rwq->rsc.dev, rwq->rsc.uid, MLX5_CMD_OP_QUERY_RQ,
+						rwq->rsc.num, &cur);
 	if (err)
 		return err;
 	if (strip_vlan != rwq->strip_vlan)
