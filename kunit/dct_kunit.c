@@ -6,6 +6,7 @@
 
 #include <kunit/static_stub.h>
 #include <kunit/test.h>
+#include <linux/delay.h>
 #include <linux/mlx5/device.h>
 #include <linux/mlx5/driver.h>
 #include <linux/mlx5/qp.h>
@@ -400,6 +401,7 @@ static void an_initiator_has_the_reads_of_dc(struct kunit *test)
  * @drained: the target has drained
  * @drains: number of DRAIN_DCT
  * @no_drain: refuse DRAIN_DCT
+ * @lost: DCT_DRAINED gets lost
  */
 struct env {
 	struct objects *o;
@@ -408,6 +410,7 @@ struct env {
 	bool drained;
 	unsigned int drains;
 	bool no_drain;
+	bool lost;
 };
 
 static struct env *the_env;
@@ -440,7 +443,8 @@ static int execute(struct env *env, u16 opcode, void *in, void *out)
 		if (env->no_drain)
 			return -EINVAL;
 		env->drained = true;
-		raise_drained(env);
+		if (!env->lost)
+			raise_drained(env);
 	} else if (opcode == MLX5_CMD_OP_DESTROY_DCT) {
 		if (env->o->mock->refuse_destroy)
 			return env->o->mock->refuse_err;
@@ -725,6 +729,24 @@ static void targets_of_a_process_that_ends_drain_early(struct kunit *test)
 	finish(test, env);
 }
 
+/* A process may have many targets, and each of them may lose the event. */
+static void time_to_drain_begins_with_the_command(struct kunit *test)
+{
+	struct env *env = make_env(test);
+	ktime_t start;
+
+	KUNIT_ASSERT_EQ(test, create_with(env, TYPE_DCT), 0);
+	KUNIT_ASSERT_EQ(test, to_init(env), 0);
+	KUNIT_ASSERT_EQ(test, to_rtr(env, 16), 0);
+	env->lost = true;
+	mlx5_ib_destroy_qp_early(&env->qp.ibqp, NULL);
+	msleep(5500);
+	start = ktime_get();
+	KUNIT_EXPECT_EQ(test, destroy(env), 0);
+	KUNIT_EXPECT_LT(test, ktime_ms_delta(ktime_get(), start), 1000);
+	finish(test, env);
+}
+
 static struct kunit_case dct_cases[] = {
 	KUNIT_CASE(context_of_a_target_is_filled),
 	KUNIT_CASE(context_of_a_target_on_ethernet_has_dscp_and_priority),
@@ -748,6 +770,7 @@ static struct kunit_case dct_cases[] = {
 	KUNIT_CASE(a_target_that_does_not_drain_is_destroyed_without_waiting),
 	KUNIT_CASE(a_target_that_stays_is_not_drained_twice),
 	KUNIT_CASE(targets_of_a_process_that_ends_drain_early),
+	KUNIT_CASE_SLOW(time_to_drain_begins_with_the_command),
 	{}
 };
 

@@ -34,8 +34,8 @@
 #include "verbs/verbs.h"
 
 /*
- * How long to wait for DCT_DRAINED. A device that is slower than that, or that has lost the event,
- * may refuse DESTROY_DCT, which is then repeated.
+ * How long after DRAIN_DCT to wait for DCT_DRAINED. A device that is slower than that, or that has
+ * lost the event, may refuse DESTROY_DCT, which is then repeated.
  */
 #define DRAIN_JIFFIES	(5 * HZ)
 /* How often the wait looks whether the device still exists. */
@@ -47,6 +47,7 @@
  * @drained: completed by DCT_DRAINED
  * @drain_sent: DRAIN_DCT has been sent
  * @draining: DRAIN_DCT was not refused, so DCT_DRAINED has come or will come
+ * @drain_end: when to wait for DCT_DRAINED no longer, in jiffies
  * @ece: options of enhanced connection establishment to ask for
  * @out_of_order: receive WQEs are consumed in any order, as a change to INIT asked for
  * @dctc: context, struct mlx5_ifc_dctc_bits, as gathered so far. Guarded by the mutex of the queue
@@ -57,6 +58,7 @@ struct mlx5_ib_dct {
 	struct completion drained;
 	bool drain_sent;
 	bool draining;
+	unsigned long drain_end;
 	u32 ece;
 	bool out_of_order;
 	u32 dctc[MLX5_ST_SZ_DW(dctc)];
@@ -103,15 +105,16 @@ static bool dct_start_drain(struct mlx5_ib_dct *dct)
 	err = mlx5_ib_fw_query_object(rsc->dev, rsc->uid, MLX5_CMD_OP_DRAIN_DCT, rsc->num, out,
 				      sizeof(out));
 	dct->draining = !err || err == -ETIMEDOUT;
+	dct->drain_end = jiffies + DRAIN_JIFFIES;
 	return dct->draining;
 }
 
+/* The targets of a process that ends wait for the same time, not one after the other. */
 static void dct_wait_drained(struct mlx5_ib_dct *dct)
 {
-	unsigned long end = jiffies + DRAIN_JIFFIES;
-
-	while (!wait_for_completion_timeout(&dct->drained, LOOK_JIFFIES))
-		if (mlx5_ib_fw_device_is_gone(dct->rsc.dev) || time_after(jiffies, end))
+	while (!completion_done(&dct->drained) && !time_after(jiffies, dct->drain_end))
+		if (!wait_for_completion_timeout(&dct->drained, LOOK_JIFFIES) &&
+		    mlx5_ib_fw_device_is_gone(dct->rsc.dev))
 			return;
 }
 
