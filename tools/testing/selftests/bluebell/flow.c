@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "raw_packet.h"
 #include "rights.h"
 #include "test.h"
 
@@ -55,28 +56,6 @@ static int open_socket(uint16_t etype)
 	return fd;
 }
 
-static struct ibv_qp *create_qp(struct rdma *r)
-{
-	struct ibv_qp_init_attr init = {
-		.qp_type = IBV_QPT_RAW_PACKET, .send_cq = r->cq, .recv_cq = r->cq,
-		.cap = { .max_send_wr = 8, .max_recv_wr = 8, .max_send_sge = 1, .max_recv_sge = 1 },
-		.sq_sig_all = 1,
-	};
-
-	return ibv_create_qp(r->pd, &init);
-}
-
-static int to_rts(struct ibv_qp *qp)
-{
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1 };
-	int ret = ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PORT);
-
-	attr.qp_state = IBV_QPS_RTR;
-	ret = ret ?: ibv_modify_qp(qp, &attr, IBV_QP_STATE);
-	attr.qp_state = IBV_QPS_RTS;
-	return ret ?: ibv_modify_qp(qp, &attr, IBV_QP_STATE);
-}
-
 static int post_receive(struct _test_data_flow *self, unsigned int who, unsigned int slot)
 {
 	struct ibv_sge sge = {
@@ -102,13 +81,13 @@ FIXTURE_SETUP(flow)
 	ASSERT_NE(MAP_FAILED, self->buf);
 	self->mr = ibv_reg_mr(self->r.pd, self->buf, BUF, IBV_ACCESS_LOCAL_WRITE);
 	ASSERT_NE(NULL, self->mr);
-	self->sender = create_qp(&self->r);
+	self->sender = raw_packet_create(&self->r);
 	ASSERT_NE(NULL, self->sender) TH_LOG("errno %d", errno);
-	ASSERT_EQ(0, to_rts(self->sender));
+	ASSERT_EQ(0, raw_packet_to_rts(self->sender));
 	for (i = 0; i < RECEIVERS; i++) {
-		self->qp[i] = create_qp(&self->r);
+		self->qp[i] = raw_packet_create(&self->r);
 		ASSERT_NE(NULL, self->qp[i]);
-		ASSERT_EQ(0, to_rts(self->qp[i]));
+		ASSERT_EQ(0, raw_packet_to_rts(self->qp[i]));
 		for (k = 0; k < RECEIVES; k++)
 			ASSERT_EQ(0, post_receive(self, i, k));
 	}
@@ -135,37 +114,14 @@ FIXTURE_TEARDOWN(flow)
 
 /* ---- rules ----------------------------------------------------------------------------------- */
 
-/* libibverbs expects no gaps between the parts. */
-struct rule {
-	struct ibv_flow_attr attr;
-	struct ibv_flow_spec_eth eth;
-	union {
-		struct ibv_flow_spec_action_drop drop;
-		struct ibv_flow_spec_counter_action count;
-	};
-} __attribute__((packed, aligned(8)));
-
-/* A rule for frames of type ETYPE; or for all frames that no rule takes, without specifications. */
-static struct rule rule_of(enum ibv_flow_attr_type type, uint16_t priority)
+static struct raw_packet_rule rule_of(enum ibv_flow_attr_type type, uint16_t priority)
 {
-	struct rule rule = {
-		.attr = {
-			.type = type, .size = sizeof(rule), .priority = priority, .port = 1,
-			.num_of_specs = type == IBV_FLOW_ATTR_NORMAL,
-		},
-		.eth = {
-			.type = IBV_FLOW_SPEC_ETH, .size = sizeof(rule.eth),
-			.val = { .ether_type = htobe16(ETYPE) },
-			.mask = { .ether_type = 0xffff },
-		},
-	};
-
-	return rule;
+	return raw_packet_rule(type, ETYPE, priority);
 }
 
 static struct ibv_flow *create_flow(struct ibv_qp *qp, uint16_t priority, uint32_t flags)
 {
-	struct rule rule = rule_of(IBV_FLOW_ATTR_NORMAL, priority);
+	struct raw_packet_rule rule = rule_of(IBV_FLOW_ATTR_NORMAL, priority);
 
 	rule.attr.flags = flags;
 	return ibv_create_flow(qp, &rule.attr);
@@ -309,7 +265,7 @@ TEST_F(flow, packets_that_are_not_trapped_go_on)
 
 TEST_F(flow, dropped_packets_arrive_nowhere)
 {
-	struct rule rule = rule_of(IBV_FLOW_ATTR_NORMAL, 0);
+	struct raw_packet_rule rule = rule_of(IBV_FLOW_ATTR_NORMAL, 0);
 	struct ibv_flow *later = create_flow(self->qp[0], 1, 0), *drop;
 
 	ASSERT_NE(NULL, later);
@@ -334,7 +290,7 @@ TEST_F(flow, packets_and_bytes_are_counted)
 	struct ibv_counter_attach_attr packets = {
 		.counter_desc = IBV_COUNTER_PACKETS, .index = 2,
 	};
-	struct rule rule = rule_of(IBV_FLOW_ATTR_NORMAL, 0);
+	struct raw_packet_rule rule = rule_of(IBV_FLOW_ATTR_NORMAL, 0);
 	struct ibv_counters_init_attr init = {};
 	struct ibv_counters *counters;
 	uint64_t values[3] = {};
@@ -367,8 +323,8 @@ TEST_F(flow, packets_and_bytes_are_counted)
 
 TEST_F(flow, rules_for_what_is_left)
 {
-	struct rule all = rule_of(IBV_FLOW_ATTR_ALL_DEFAULT, 0);
-	struct rule group = rule_of(IBV_FLOW_ATTR_MC_DEFAULT, 0);
+	struct raw_packet_rule all = rule_of(IBV_FLOW_ATTR_ALL_DEFAULT, 0);
+	struct raw_packet_rule group = rule_of(IBV_FLOW_ATTR_MC_DEFAULT, 0);
 	struct ibv_flow *a, *b;
 
 	a = ibv_create_flow(self->qp[0], &all.attr);
@@ -388,7 +344,7 @@ TEST_F(flow, rules_for_what_is_left)
 /* The frame is to all hosts, so it is sent and received: a sniffer gets both, and takes neither. */
 TEST_F(flow, sniffer_gets_a_copy_of_all_frames)
 {
-	struct rule rule = rule_of(IBV_FLOW_ATTR_SNIFFER, 0);
+	struct raw_packet_rule rule = rule_of(IBV_FLOW_ATTR_SNIFFER, 0);
 	struct ibv_flow *flow = ibv_create_flow(self->qp[0], &rule.attr), *other;
 
 	if (!flow && errno == EOPNOTSUPP)
@@ -493,7 +449,7 @@ TEST_F(flow, built_rules_drop_what_is_sent)
 
 TEST_F(flow, impossible_rules_are_refused)
 {
-	struct rule rule = rule_of(IBV_FLOW_ATTR_NORMAL, 16);
+	struct raw_packet_rule rule = rule_of(IBV_FLOW_ATTR_NORMAL, 16);
 	struct ibv_qp_init_attr init = {
 		.qp_type = IBV_QPT_UD, .send_cq = self->r.cq, .recv_cq = self->r.cq,
 		.cap = { .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1 },

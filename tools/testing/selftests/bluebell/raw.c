@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "devx_cmd.h"
+#include "raw_packet.h"
 #include "rights.h"
 #include "test.h"
 
@@ -105,19 +106,6 @@ static struct ibv_qp *create_qp_with_loopback(struct rdma *r)
 	};
 
 	return mlx5dv_create_qp(r->ctx, &init, &dv);
-}
-
-static int to_state(struct ibv_qp *qp, enum ibv_qp_state state)
-{
-	struct ibv_qp_attr attr = { .qp_state = state, .port_num = 1 };
-
-	return ibv_modify_qp(qp, &attr, IBV_QP_STATE | (state == IBV_QPS_INIT ? IBV_QP_PORT : 0));
-}
-
-static int to_rts(struct ibv_qp *qp)
-{
-	return to_state(qp, IBV_QPS_INIT) ?: to_state(qp, IBV_QPS_RTR) ?:
-	       to_state(qp, IBV_QPS_RTS);
 }
 
 FIXTURE_SETUP(raw)
@@ -235,7 +223,7 @@ TEST_F(raw, queues_follow_the_state_of_the_queue_pair)
 
 	EXPECT_EQ(STATE_RST, state_of(query_part(self->qp, OP_QUERY_SQ, sqn, 0)));
 	for (i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
-		ASSERT_EQ(0, to_state(self->qp, steps[i].state)) TH_LOG("step %u", i);
+		ASSERT_EQ(0, raw_packet_to(self->qp, steps[i].state)) TH_LOG("step %u", i);
 		EXPECT_EQ(steps[i].sq, state_of(query_part(self->qp, OP_QUERY_SQ, sqn, 0)))
 			TH_LOG("step %u", i);
 		EXPECT_EQ(steps[i].state, rdma_qp_state(self->qp));
@@ -259,10 +247,10 @@ TEST_F(raw, impossible_changes_are_refused)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTR, .rate_limit = 1000 };
 
-	EXPECT_EQ(EINVAL, to_state(self->qp, IBV_QPS_RTR));
+	EXPECT_EQ(EINVAL, raw_packet_to(self->qp, IBV_QPS_RTR));
 	EXPECT_EQ(EINVAL, ibv_modify_qp(self->qp, &attr, IBV_QP_STATE));
-	ASSERT_EQ(0, to_rts(self->qp));
-	EXPECT_NE(0, to_state(self->qp, IBV_QPS_SQD));
+	ASSERT_EQ(0, raw_packet_to_rts(self->qp));
+	EXPECT_NE(0, raw_packet_to(self->qp, IBV_QPS_SQD));
 	EXPECT_EQ(IBV_QPS_RTS, rdma_qp_state(self->qp));
 }
 
@@ -313,7 +301,7 @@ TEST_F(raw, frame_arrives_as_it_was_sent)
 
 	self->sock = open_socket(ETYPE);
 	ASSERT_LE(0, self->sock);
-	ASSERT_EQ(0, to_rts(self->qp));
+	ASSERT_EQ(0, raw_packet_to_rts(self->qp));
 	for (len = 60; len <= 1514; len += 727) {
 		fill(self->buf, len, len);
 		put_eth(self->buf, ETYPE);
@@ -336,7 +324,7 @@ TEST_F(raw, queue_pair_switches_loopback_on)
 	self->second = NULL;
 	self->sock = open_socket(ETYPE);
 	ASSERT_LE(0, self->sock);
-	ASSERT_EQ(0, to_rts(self->qp));
+	ASSERT_EQ(0, raw_packet_to_rts(self->qp));
 	asks = create_qp_with_loopback(&self->r);
 	ASSERT_NE(NULL, asks) TH_LOG("errno %d", errno);
 	put_eth(self->buf, ETYPE);
@@ -395,7 +383,7 @@ TEST_F(raw, device_fills_in_checksums)
 
 	self->sock = open_socket(ETHERTYPE_IP);
 	ASSERT_LE(0, self->sock);
-	ASSERT_EQ(0, to_rts(self->qp));
+	ASSERT_EQ(0, raw_packet_to_rts(self->qp));
 	fill(self->buf, ETH_LEN + len, 1);
 	put_eth(self->buf, ETHERTYPE_IP);
 	put_ip(ip, len, IPPROTO_UDP);
@@ -423,7 +411,7 @@ TEST_F(raw, device_cuts_a_large_send_into_frames)
 
 	self->sock = open_socket(ETHERTYPE_IP);
 	ASSERT_LE(0, self->sock);
-	ASSERT_EQ(0, to_rts(self->qp));
+	ASSERT_EQ(0, raw_packet_to_rts(self->qp));
 	fill(self->buf, 2 * MSS + 1, 3);
 	put_eth(header, ETHERTYPE_IP);
 	put_ip(header + ETH_LEN, IP_LEN + TCP_LEN, IPPROTO_TCP);
@@ -444,13 +432,13 @@ TEST_F(raw, failed_send_queue_works_again_after_reset)
 {
 	struct ibv_wc wc;
 
-	ASSERT_EQ(0, to_rts(self->qp));
+	ASSERT_EQ(0, raw_packet_to_rts(self->qp));
 	put_eth(self->buf, ETYPE);
 	ASSERT_EQ(0, send_frame(self->qp, self->mr, self->buf, ETH_LEN - 1, 0));
 	EXPECT_LT(0, reap(self->r.cq, &wc));
 	EXPECT_NE(IBV_QPS_RTS, rdma_qp_state(self->qp));
-	EXPECT_EQ(0, to_state(self->qp, IBV_QPS_RESET));
-	ASSERT_EQ(0, to_rts(self->qp));
+	EXPECT_EQ(0, raw_packet_to(self->qp, IBV_QPS_RESET));
+	ASSERT_EQ(0, raw_packet_to_rts(self->qp));
 	ASSERT_EQ(0, send_frame(self->qp, self->mr, self->buf, 60, 0));
 	EXPECT_EQ(0, reap_ok(self->r.cq, &wc));
 }
@@ -460,13 +448,13 @@ TEST_F(raw, posted_receives_are_flushed_in_the_error_state)
 	struct ibv_wc wc;
 	unsigned int i;
 
-	ASSERT_EQ(0, to_state(self->qp, IBV_QPS_INIT));
+	ASSERT_EQ(0, raw_packet_to(self->qp, IBV_QPS_INIT));
 	for (i = 0; i < 4; i++)
 		ASSERT_EQ(0, post_recv(self->qp, self->mr, self->buf, 2048, i));
-	ASSERT_EQ(0, to_state(self->qp, IBV_QPS_RTR));
-	ASSERT_EQ(0, to_state(self->qp, IBV_QPS_RTS));
+	ASSERT_EQ(0, raw_packet_to(self->qp, IBV_QPS_RTR));
+	ASSERT_EQ(0, raw_packet_to(self->qp, IBV_QPS_RTS));
 	EXPECT_TRUE(cq_stays_empty(self->r.cq, 50));
-	ASSERT_EQ(0, to_state(self->qp, IBV_QPS_ERR));
+	ASSERT_EQ(0, raw_packet_to(self->qp, IBV_QPS_ERR));
 	for (i = 0; i < 4; i++) {
 		EXPECT_EQ(IBV_WC_WR_FLUSH_ERR, reap(self->r.cq, &wc));
 		EXPECT_EQ(i, wc.wr_id);
@@ -505,8 +493,8 @@ TEST_F(raw, rates_are_shared_by_queue_pairs)
 		SKIP(return, NO_RATES);
 	second = create_qp(&self->r, 8, 8);
 	ASSERT_NE(NULL, second);
-	ASSERT_EQ(0, to_rts(self->qp));
-	ASSERT_EQ(0, to_rts(second));
+	ASSERT_EQ(0, raw_packet_to_rts(self->qp));
+	ASSERT_EQ(0, raw_packet_to_rts(second));
 	EXPECT_EQ(0, rate_index(self->qp));
 	ASSERT_EQ(0, set_rate(self->qp, 1000, 0));
 	index = rate_index(self->qp);
@@ -527,7 +515,7 @@ TEST_F(raw, rate_ends_when_it_is_asked_for)
 {
 	if (!has_rates())
 		SKIP(return, NO_RATES);
-	ASSERT_EQ(0, to_rts(self->qp));
+	ASSERT_EQ(0, raw_packet_to_rts(self->qp));
 	ASSERT_EQ(0, set_rate(self->qp, 1000, 0));
 	EXPECT_NE(0, set_rate(self->qp, hca_cap("qos", "packet_pacing_max_rate") + 1, 0));
 	EXPECT_LT(0, rate_index(self->qp));
@@ -535,7 +523,7 @@ TEST_F(raw, rate_ends_when_it_is_asked_for)
 	EXPECT_EQ(0, rate_index(self->qp));
 	EXPECT_EQ(0, hca_census_count("rate"));
 	ASSERT_EQ(0, set_rate(self->qp, 1000, 0));
-	ASSERT_EQ(0, to_state(self->qp, IBV_QPS_RESET));
+	ASSERT_EQ(0, raw_packet_to(self->qp, IBV_QPS_RESET));
 	/* mlx5_ib keeps the rate until the queue pair is destroyed. */
 	if (driver_is("bluebell"))
 		EXPECT_EQ(0, hca_census_count("rate"));
