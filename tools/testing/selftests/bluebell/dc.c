@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 
 #include "child.h"
+#include "dc.h"
 #include "test.h"
 
 #define NO_DC "the device has no DC"
@@ -16,9 +17,6 @@
 #define LEN 5000u
 #define SIZE (4 * UV_PAGE)
 
-#define INIT_MASK (IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT)
-#define DCT_INIT_MASK (INIT_MASK | IBV_QP_ACCESS_FLAGS)
-#define DCT_RTR_MASK (IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_MIN_RNR_TIMER)
 #define DCI_RTR_MASK (IBV_QP_STATE | IBV_QP_PATH_MTU)
 #define DCI_RTS_MASK (IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | \
 		      IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_SQ_PSN)
@@ -34,46 +32,25 @@ struct dc {
 	uint8_t *buf;
 };
 
-static struct ibv_qp *create_dc(struct dc *d, enum mlx5dv_dc_type type)
+static struct ibv_qp *create_initiator(struct dc *d)
 {
 	struct ibv_qp_init_attr_ex init = {
 		.qp_type = IBV_QPT_DRIVER, .send_cq = d->r.cq, .recv_cq = d->rcq,
-		.comp_mask = IBV_QP_INIT_ATTR_PD, .pd = d->r.pd, .sq_sig_all = 1,
+		.cap = { .max_send_wr = 16, .max_send_sge = 1 }, .pd = d->r.pd, .sq_sig_all = 1,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		.send_ops_flags = OPS,
 	};
 	struct mlx5dv_qp_init_attr dv = {
-		.comp_mask = MLX5DV_QP_INIT_ATTR_MASK_DC, .dc_init_attr.dc_type = type,
+		.comp_mask = MLX5DV_QP_INIT_ATTR_MASK_DC,
+		.dc_init_attr.dc_type = MLX5DV_DCTYPE_DCI,
 	};
 
-	if (type == MLX5DV_DCTYPE_DCT) {
-		init.srq = d->srq;
-		dv.dc_init_attr.dct_access_key = KEY;
-	} else {
-		init.cap.max_send_wr = 16;
-		init.cap.max_send_sge = 1;
-		init.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
-		init.send_ops_flags = OPS;
-	}
 	return mlx5dv_create_qp(d->r.ctx, &init, &dv);
 }
 
-static int to_init(struct ibv_qp *qp, int mask)
+static struct ibv_qp *create_target(struct dc *d)
 {
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_INIT, .port_num = 1,
-		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ,
-	};
-
-	return ibv_modify_qp(qp, &attr, mask);
-}
-
-static int dct_to_rtr(struct ibv_qp *qp, uint16_t lid)
-{
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_1024, .min_rnr_timer = 1,
-	};
-
-	port_address(&attr.ah_attr, lid);
-	return ibv_modify_qp(qp, &attr, DCT_RTR_MASK);
+	return dc_target_create(&d->r, d->srq, d->rcq, KEY);
 }
 
 static int dci_to_rts(struct ibv_qp *qp)
@@ -82,7 +59,7 @@ static int dci_to_rts(struct ibv_qp *qp)
 		.qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_1024, .timeout = 12, .retry_cnt = 1,
 		.rnr_retry = 7, .max_rd_atomic = 1, .sq_psn = 0xfffff0,
 	};
-	int ret = to_init(qp, INIT_MASK) ?: ibv_modify_qp(qp, &attr, DCI_RTR_MASK);
+	int ret = dc_to_init(qp, DC_INIT_MASK) ?: ibv_modify_qp(qp, &attr, DCI_RTR_MASK);
 
 	attr.qp_state = IBV_QPS_RTS;
 	return ret ?: ibv_modify_qp(qp, &attr, DCI_RTS_MASK);
@@ -100,8 +77,8 @@ static bool dc_open(struct dc *d)
 	d->srq = ibv_create_srq(d->r.pd, &srq);
 	d->buf = aligned_alloc(UV_PAGE, SIZE);
 	d->mr = d->buf ? ibv_reg_mr(d->r.pd, d->buf, SIZE, ALL_ACCESS) : NULL;
-	d->dct = create_dc(d, MLX5DV_DCTYPE_DCT);
-	d->dci = d->dct ? create_dc(d, MLX5DV_DCTYPE_DCI) : NULL;
+	d->dct = create_target(d);
+	d->dci = d->dct ? create_initiator(d) : NULL;
 	port_address(&ah, d->r.port.lid);
 	d->ah = ibv_create_ah(d->r.pd, &ah);
 	return d->dci;
@@ -127,7 +104,7 @@ static void dc_close(struct dc *d)
 
 static int dc_connect(struct dc *d)
 {
-	return to_init(d->dct, DCT_INIT_MASK) ?: dct_to_rtr(d->dct, d->r.port.lid) ?:
+	return dc_to_init(d->dct, DC_TARGET_INIT_MASK) ?: dc_target_to_rtr(d->dct, d->r.port.lid) ?:
 	       dci_to_rts(d->dci);
 }
 
@@ -192,10 +169,10 @@ TEST_F(dc, target_gets_its_number_on_the_way_to_rtr)
 	struct dc *d = &self->d;
 	long before = hca_ctl_present() ? hca_census_count("dct") : 0;
 
-	ASSERT_EQ(0, to_init(d->dct, DCT_INIT_MASK));
+	ASSERT_EQ(0, dc_to_init(d->dct, DC_TARGET_INIT_MASK));
 	if (hca_ctl_present())
 		EXPECT_EQ(before, hca_census_count("dct"));
-	ASSERT_EQ(0, dct_to_rtr(d->dct, d->r.port.lid));
+	ASSERT_EQ(0, dc_target_to_rtr(d->dct, d->r.port.lid));
 	EXPECT_NE(0, d->dct->qp_num);
 	if (hca_ctl_present())
 		EXPECT_EQ(before + 1, hca_census_count("dct"));
@@ -206,11 +183,11 @@ TEST_F(dc, changes_of_a_target_need_their_attributes)
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_1024 };
 	struct dc *d = &self->d;
 
-	EXPECT_NE(0, dct_to_rtr(d->dct, d->r.port.lid));
-	EXPECT_NE(0, to_init(d->dct, IBV_QP_STATE));
-	ASSERT_EQ(0, to_init(d->dct, DCT_INIT_MASK));
+	EXPECT_NE(0, dc_target_to_rtr(d->dct, d->r.port.lid));
+	EXPECT_NE(0, dc_to_init(d->dct, IBV_QP_STATE));
+	ASSERT_EQ(0, dc_to_init(d->dct, DC_TARGET_INIT_MASK));
 	EXPECT_NE(0, ibv_modify_qp(d->dct, &attr, IBV_QP_STATE | IBV_QP_PATH_MTU));
-	ASSERT_EQ(0, dct_to_rtr(d->dct, d->r.port.lid));
+	ASSERT_EQ(0, dc_target_to_rtr(d->dct, d->r.port.lid));
 	attr.qp_state = IBV_QPS_RTS;
 	EXPECT_NE(0, ibv_modify_qp(d->dct, &attr, DCI_RTS_MASK));
 }
@@ -285,7 +262,7 @@ TEST_F(dc, destroyed_target_does_not_answer)
 	ASSERT_EQ(IBV_WC_SUCCESS, dc_run(d, IBV_WR_RDMA_WRITE, KEY, d->mr->rkey, LEN));
 	/* The initiator is still connected. The name of the target stays valid for dc_run(). */
 	ASSERT_EQ(0, ibv_destroy_qp(d->dct));
-	d->dct = create_dc(d, MLX5DV_DCTYPE_DCT);
+	d->dct = create_target(d);
 	ASSERT_NE(NULL, d->dct);
 	EXPECT_EQ(IBV_WC_RETRY_EXC_ERR, dc_run(d, IBV_WR_RDMA_WRITE, KEY, d->mr->rkey, LEN));
 }
