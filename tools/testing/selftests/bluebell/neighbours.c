@@ -16,6 +16,7 @@
  */
 #include <errno.h>
 #include <infiniband/mlx5dv.h>
+#include <linux/capability.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -23,10 +24,13 @@
 
 #include "child.h"
 #include "consumer.h"
+#include "dc.h"
 #include "devx_cmd.h"
 #include "devx_queues.h"
 #include "memcg.h"
 #include "paged.h"
+#include "port.h"
+#include "raw_packet.h"
 #include "rights.h"
 #include "slow_file.h"
 #include "test.h"
@@ -59,6 +63,8 @@
 #define LEAF_LEN (16 * MIB)
 /* Of a process; vm.max_map_count is 65530. */
 #define MAPPINGS 30000u
+/* The types of the frames that flow rules are for: one for experiments, and those after it. */
+#define ETYPE 0x88b5
 /* Pause between two contexts with orphans, so that user ids are left. */
 #define ORPHANS_US 50000
 /* Each time firmware refuses orphans, the driver doubles the pause before its next attempt. */
@@ -95,6 +101,7 @@ struct quiet {
 	struct ibv_comp_channel *channel;
 	struct ibv_cq *events;
 	struct ibv_qp *event_qp;
+	struct ibv_qp *raw;	/* for raw packets, on an Ethernet port only */
 	void *mem;
 	int consumer;		/* file of consumer_open(); negative if it cannot be opened */
 };
@@ -211,6 +218,17 @@ static int quiet_event(struct quiet *q)
 	return take_event(q->channel);
 }
 
+static int quiet_rule(struct quiet *q)
+{
+	struct raw_packet_rule rule = raw_packet_rule(IBV_FLOW_ATTR_NORMAL, ETYPE, 0);
+	struct ibv_flow *flow;
+
+	if (!q->raw)
+		return 0;
+	flow = ibv_create_flow(q->raw, &rule.attr);
+	return flow ? ibv_destroy_flow(flow) : -1;
+}
+
 /* A consumer in the kernel creates queues, sends a few messages, and destroys the queues. */
 static int quiet_consumer(struct quiet *q)
 {
@@ -249,6 +267,7 @@ static const struct {
 	{ "write", quiet_write },
 	{ "page fault", quiet_fault },
 	{ "event", quiet_event },
+	{ "flow rule", quiet_rule },
 	{ "kernel queues", quiet_consumer },
 	{ "kernel post", NULL, quiet_post_ms },
 };
@@ -275,6 +294,14 @@ static int quiet_prepare_events(struct quiet *q)
 			     -errno;
 }
 
+static int quiet_prepare_rules(struct quiet *q)
+{
+	if (!port_is_ethernet())
+		return 0;
+	q->raw = raw_packet_create(&q->paged.r);
+	return q->raw ? 0 : -errno;
+}
+
 static int quiet_prepare(struct quiet *q)
 {
 	int ret = paged_open(&q->paged, false);
@@ -294,7 +321,7 @@ static int quiet_prepare(struct quiet *q)
 		return ret ?: -errno;
 	return uv_open(&q->uv) ?: uv_alloc_pd(q->uv.fd, &q->pd, &q->pdn) ?:
 	       uv_create_cq(q->uv.fd, 31, &q->cq) ?: uv_mem_alloc(&q->srq_mem, 64 * 32) ?:
-	       quiet_prepare_events(q);
+	       quiet_prepare_events(q) ?: quiet_prepare_rules(q);
 }
 
 static void quiet_end(struct quiet *q)
@@ -302,6 +329,8 @@ static void quiet_end(struct quiet *q)
 	ibv_destroy_qp(q->event_qp);
 	ibv_destroy_cq(q->events);
 	ibv_destroy_comp_channel(q->channel);
+	if (q->raw)
+		ibv_destroy_qp(q->raw);
 	paged_close(&q->paged);
 	uv_close(&q->uv);
 	munmap(q->mem, UV_PAGE);
@@ -387,6 +416,8 @@ struct me {
 	struct ibv_comp_channel *channel;
 	struct ibv_cq *event_cq[MANY];
 	struct ibv_qp *event_qp[MANY];
+	struct ibv_srq *srq;
+	struct ibv_qp *raw;
 };
 
 static int many_qps(struct me *me)
@@ -578,6 +609,75 @@ static int many_refusals(struct me *me)
 	uv_qp_req_init(&req, me->pd, me->cq.handle, IBV_QPT_RC);
 	req.drv.flags = ~0u;
 	return uv_try_qp(me->uv.fd, &req) ? 0 : -1;
+}
+
+/* DC, raw packets and flow rules. */
+
+static int prepare_srq(struct me *me)
+{
+	struct ibv_srq_init_attr init = { .attr = { .max_wr = 16, .max_sge = 1 } };
+
+	me->srq = ibv_create_srq(me->r.pd, &init);
+	return me->srq ? 0 : -errno;
+}
+
+static int many_targets(struct me *me)
+{
+	struct ibv_qp *qp[MANY];
+	int i, ret = 0;
+
+	for (i = 0; i < MANY && !ret; i++) {
+		qp[i] = dc_target_create(&me->r, me->srq, me->r.cq, 1);
+		if (!qp[i])
+			break;
+		ret = dc_to_init(qp[i], DC_TARGET_INIT_MASK) ?:
+		      dc_target_to_rtr(qp[i], me->r.port.lid);
+	}
+	ret = ret ?: i < MANY;
+	while (i)
+		ret = ibv_destroy_qp(qp[--i]) ?: ret;
+	return ret;
+}
+
+static int many_raw_qps(struct me *me)
+{
+	struct ibv_qp *qp[MANY];
+	int i, ret = 0;
+
+	for (i = 0; i < MANY && !ret; i++) {
+		qp[i] = raw_packet_create(&me->r);
+		if (!qp[i])
+			break;
+		ret = raw_packet_to_rts(qp[i]);
+	}
+	ret = ret ?: i < MANY;
+	while (i)
+		ret = ibv_destroy_qp(qp[--i]) ?: ret;
+	return ret;
+}
+
+static int prepare_raw(struct me *me)
+{
+	me->raw = raw_packet_create(&me->r);
+	return me->raw ? 0 : -errno;
+}
+
+static int many_rules(struct me *me)
+{
+	struct ibv_flow *flow[MANY];
+	struct raw_packet_rule rule;
+	int i, ret;
+
+	for (i = 0; i < MANY; i++) {
+		rule = raw_packet_rule(IBV_FLOW_ATTR_NORMAL, ETYPE + 1 + i, 0);
+		flow[i] = ibv_create_flow(me->raw, &rule.attr);
+		if (!flow[i])
+			break;
+	}
+	ret = i < MANY;
+	while (i)
+		ret = ibv_destroy_flow(flow[--i]) ?: ret;
+	return ret;
 }
 
 /* Paging. */
@@ -815,13 +915,14 @@ static int many_orphans(struct me *me)
 /* --- The table of greedy processes ------------------------------------------------------------ */
 
 enum needs { NEEDS_ODP = 1, NEEDS_DEVX = 2, NEEDS_DM = 4, NEEDS_XRC = 8, NEEDS_SLOW_FILE = 16,
-	     NEEDS_IMPLICIT = 32, NEEDS_MW = 64, NEEDS_BLUEBELL = 128 };
+	     NEEDS_IMPLICIT = 32, NEEDS_MW = 64, NEEDS_BLUEBELL = 128, NEEDS_DC = 256,
+	     NEEDS_RAW = 512 };
 
 /**
  * struct greedy - a greedy process
  * @prepare: is called once; NULL for nothing
  * @work: is called again and again, also after a failure
- * @needs: what the device must have
+ * @needs: what the device must have. With NEEDS_RAW the process has CAP_NET_RAW
  * @type: of the queue pairs, if not RC
  * @refused: a command that firmware refuses to the process, for hca_expect(), or NULL
  * @inject: request "inject" for the time of the process, or NULL. When the process has ended, no
@@ -892,6 +993,9 @@ GREEDY_BY(async_commands, .prepare = prepare_queues, .work = many_async_commands
 	  .needs = NEEDS_DEVX);
 GREEDY_BY(refused_destructions, .prepare = prepare_used_pd, .work = refused_destructions,
 	  .needs = NEEDS_DEVX, .refused = "DEALLOC_PD BAD_RES_STATE_ERR");
+GREEDY_BY(targets, .prepare = prepare_srq, .work = many_targets, .needs = NEEDS_DC);
+GREEDY_BY(raw_qps, .work = many_raw_qps, .needs = NEEDS_RAW);
+GREEDY_BY(rules, .prepare = prepare_raw, .work = many_rules, .needs = NEEDS_RAW);
 /* ib_core warns of objects that the stock driver cannot destroy when a context is closed. */
 GREEDY_BY(orphans, .work = many_orphans, .needs = NEEDS_DEVX | NEEDS_BLUEBELL,
 	  .inject = "op DESTROY_UMEM BAD_RES_STATE");
@@ -912,6 +1016,10 @@ static const char *what_is_missing(struct ibv_context *ctx, unsigned int needs)
 		return "the device has no device memory";
 	if (needs & NEEDS_XRC && !rdma_has_xrc(ctx))
 		return NO_XRC;
+	if (needs & NEEDS_DC && hca_cap("general", "dct") <= 0)
+		return "the device has no DC";
+	if (needs & NEEDS_RAW && !port_is_ethernet())
+		return "raw packets need an Ethernet port";
 	if (needs & NEEDS_MW && (ibv_query_device(ctx, &attr) ||
 				 !(attr.device_cap_flags & IBV_DEVICE_MEM_WINDOW_TYPE_2B)))
 		return "the device has no memory windows";
@@ -947,7 +1055,8 @@ static int be_greedy(void *arg, int ready)
 	int ret;
 
 	if (setrlimit(RLIMIT_MEMLOCK, &unlimited) || (start->has_memcg && memcg_enter()) ||
-	    drop_privileges() || nice(19) < 0)
+	    (start->greedy->needs & NEEDS_RAW ? drop_privileges_but(CAP_NET_RAW) :
+						drop_privileges()) || nice(19) < 0)
 		return 2;
 	ret = greedy_prepare(&me, start->greedy) ?: start->greedy->work(&me);
 	if (ret) {

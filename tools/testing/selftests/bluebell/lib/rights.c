@@ -50,3 +50,21 @@ int drop_privileges(void)
 {
 	return geteuid() ? 0 : become_user(TESTER);
 }
+
+/* Become the user "tester" if the process is root, and keep one capability. */
+int drop_privileges_but(int cap)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = {};
+	int ret;
+
+	if (geteuid())
+		return 0;
+	/* setuid() then clears the effective capabilities only. */
+	if (prctl(PR_SET_KEEPCAPS, 1))
+		return -errno;
+	ret = become_user(TESTER);
+	data[CAP_TO_INDEX(cap)].permitted = CAP_TO_MASK(cap);
+	data[CAP_TO_INDEX(cap)].effective = CAP_TO_MASK(cap);
+	return ret ?: syscall(SYS_capset, &header, data) ? -errno : 0;
+}

@@ -8,5 +8,6 @@
 int drop_capability(int cap);
 int become_user(const char *name);
 int drop_privileges(void);
+int drop_privileges_but(int cap);
 
 #endif
