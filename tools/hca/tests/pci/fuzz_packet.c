@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "corerig.h"
+#include "dct.h"
 #include "fabric.h"
 #include "fuzzrig.h"
 #include "hca.h"
@@ -22,6 +23,23 @@ static uint8_t service_of(const struct qp *qp)
 {
 	return qp->type == QPT_UD ? BTH_UD : qp->type == QPT_UC ? BTH_UC :
 	       qp->type == QPT_XRC ? BTH_XRC : BTH_RC;
+}
+
+/*
+ * To the DC target: CONNECT, DISCONNECT, or an operation of a connection of the DC initiator, which
+ * has one of two numbers.
+ */
+static void fill_dc(struct packet *p, struct fuzz_in *in)
+{
+	static const uint8_t ops[] = { BTH_CONNECT, BTH_CONNECT, BTH_DISCONNECT };
+	uint8_t how = fuzz_u8(in);
+
+	p->dqpn = world.dct;
+	p->sqpn = world.qp[WORLD_DCI];
+	p->dc_connection = 1 + (how & 1);
+	p->dc_key = WORLD_DC_KEY + !(how & 0x0e);
+	p->psn = how >> 4;
+	p->opcode = BTH_DC | (how & 0x10 ? p->opcode % 0x1c : ops[how % 3]);
 }
 
 /* Make the packet that the queue pair expects next, but for the fields that @how changes. */
@@ -54,6 +72,8 @@ static void fill(struct packet *p, struct fuzz_in *in, const struct qp *qp, uint
 	if (p->head.len > PKT_MTU_MAX)
 		p->head.len = PKT_MTU_MAX;
 	fuzz_take(in, p->payload, 16);
+	if (qp->type == QPT_DCI)
+		fill_dc(p, in);
 }
 
 /* Give the packet an address, a key or a length that no port would send. */

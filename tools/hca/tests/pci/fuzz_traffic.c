@@ -73,6 +73,17 @@ static void add_address(struct wqe *w, struct fuzz_in *in)
 	w->ds += 3;
 }
 
+/* The address of the target, with its access key or another one. */
+static void add_target(struct wqe *w, struct fuzz_in *in)
+{
+	uint8_t *p = w->b + 16 * w->ds, how = fuzz_u8(in);
+
+	put_be64(p, WORLD_DC_KEY + (how & 0x20 ? how : 0));
+	put_be32(p + 8, (how & 0x10 ? world_live(OBJ_DCT, how) : world.dct) | 0x80000000u);
+	put_be16(p + 14, how & 0x80 ? 0xc001 : fabric_lid(core.hca));
+	w->ds += 3;
+}
+
 /* Bits of mkey_mask: length, page size, start, PD, right to invalidate, key, rights, free. */
 #define UMR_MASK	(1ull << 0 | 1ull << 1 | 1ull << 6 | 1ull << 7 | 1ull << 8 | 1ull << 13 | \
 			 0xfull << 17 | 1ull << 29)
@@ -148,6 +159,8 @@ static void build(struct wqe *w, struct fuzz_in *in, unsigned int i)
 	w->ds = 1;
 	if (i == WORLD_UD)
 		add_address(w, in);
+	if (i == WORLD_DCI)
+		add_target(w, in);
 	if (i == WORLD_XRC) {
 		put_be32(w->b + 16, world.xrc_srq);
 		w->ds++;
@@ -277,7 +290,8 @@ static void step_state(struct fuzz_in *in)
 		MLX5_CMD_OP_2ERR_QP, MLX5_CMD_OP_2RST_QP, MLX5_CMD_OP_RTS2RTS_QP, 0x508,
 		MLX5_CMD_OP_SQD_RTS_QP, MLX5_CMD_OP_DESTROY_QP, MLX5_CMD_OP_DESTROY_MKEY,
 		MLX5_CMD_OP_RST2INIT_QP, MLX5_CMD_OP_INIT2RTR_QP, MLX5_CMD_OP_RTR2RTS_QP,
-		MLX5_CMD_OP_DESTROY_RMP, MLX5_CMD_OP_SQERR2RTS_QP,
+		MLX5_CMD_OP_DESTROY_RMP, MLX5_CMD_OP_SQERR2RTS_QP, MLX5_CMD_OP_DRAIN_DCT,
+		MLX5_CMD_OP_DESTROY_DCT, MLX5_CMD_OP_CREATE_DCT,
 	};
 	static struct world_cmd c;
 	static uint8_t out[4096];

@@ -151,7 +151,10 @@ static void capabilities_follow_the_page_size(void **state)
 	assert_memory_equal(c, core.profile->cap[0][CAP_GENERAL], HCA_CAP_SIZE);
 }
 
-/* Only the three capabilities differ from those of a driver with pages of 4 KiB. */
+/*
+ * Only the three capabilities differ from those of a driver with pages of 4 KiB, and DC, which the
+ * rig switches on.
+ */
 static void other_capabilities_stay(void **state)
 {
 	uint8_t c[HCA_CAP_SIZE];
@@ -161,6 +164,7 @@ static void other_capabilities_stay(void **state)
 	IFC_SET(cmd_hca_cap, c, log_uar_page_sz, 0);
 	IFC_SET(cmd_hca_cap, c, uar_4k, 0);
 	IFC_SET(cmd_hca_cap, c, num_of_uars_per_page, 1);
+	IFC_SET(cmd_hca_cap, c, dct, 0);
 	assert_memory_equal(c, core.profile->cap[1][CAP_GENERAL], HCA_CAP_SIZE);
 }
 

@@ -194,6 +194,8 @@ int core_set_uar_page(unsigned int log, bool uar_4k)
 	memcpy(c, core.hca->cap[CAP_GENERAL], HCA_CAP_SIZE);
 	IFC_SET(cmd_hca_cap, c, log_uar_page_sz, log);
 	IFC_SET(cmd_hca_cap, c, uar_4k, uar_4k);
+	/* As mlx5_core does. */
+	IFC_SET(cmd_hca_cap, c, dct, IFC_GET(cmd_hca_cap, core.hca->profile->cap[0][CAP_GENERAL], dct));
 	return core_cmd(in, sizeof(in), out, 16) ? -1 : 0;
 }
 

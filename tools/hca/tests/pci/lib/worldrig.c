@@ -185,20 +185,20 @@ static void build_modify_cq(struct world_cmd *c, uint8_t pick)
 }
 
 static const uint8_t qp_types[] = {
-	QPT_RC, QPT_RC, QPT_UC, QPT_UD, QPT_RC, QPT_XRC, QPT_REG_UMR,
+	QPT_RC, QPT_RC, QPT_UC, QPT_UD, QPT_RC, QPT_XRC, QPT_REG_UMR, QPT_DCI,
 };
 
 static void build_create_qp(struct world_cmd *c, uint8_t pick)
 {
 	uint8_t *q = IFC_ADDR(create_qp_in, c->in, qpc);
 	unsigned int form = pick % WORLD_QPS;
-	bool own = form < WORLD_SRQ;
+	bool own = form < WORLD_SRQ, none = form == WORLD_REG || form == WORLD_DCI;
 
 	IFC_SET(qpc, q, st, qp_types[form]);
 	IFC_SET(qpc, q, pm_state, 3);
 	IFC_SET(qpc, q, pd, form == WORLD_REG ? 0 : world_live(OBJ_PD, pick));
 	IFC_SET(qpc, q, fre, form == WORLD_REG);
-	IFC_SET(qpc, q, rq_type, own ? RQ_OWN : form == WORLD_REG ? RQ_NONE : RQ_SRQ);
+	IFC_SET(qpc, q, rq_type, own ? RQ_OWN : none ? RQ_NONE : RQ_SRQ);
 	IFC_SET(qpc, q, log_sq_size, LOG_WQES);
 	IFC_SET(qpc, q, log_rq_size, own ? LOG_WQES : 0);
 	IFC_SET(qpc, q, log_rq_stride, own ? 2 : 0);
@@ -342,6 +342,24 @@ static void build_create_xrc_srq(struct world_cmd *c, uint8_t pick)
 	}
 	IFC_SET(xrc_srqc, s, db_record_addr_h, record >> 32);
 	IFC_SET(xrc_srqc, s, db_record_addr_l, record >> 2);
+}
+
+static void build_create_dct(struct world_cmd *c, uint8_t pick)
+{
+	uint8_t *d = IFC_ADDR(create_dct_in, c->in, dct_context_entry);
+
+	IFC_SET(dctc, d, pd, world_live(OBJ_PD, pick));
+	IFC_SET(dctc, d, cqn, world_live(OBJ_CQ, pick));
+	IFC_SET(dctc, d, srqn_xrqn, live_srq(SRQ_RMP, pick));
+	IFC_SET(dctc, d, user_index, pick);
+	IFC_SET(dctc, d, rre, 1);
+	IFC_SET(dctc, d, rwe, 1);
+	IFC_SET(dctc, d, rae, 1);
+	IFC_SET(dctc, d, atomic_mode, ATOMIC_8B);
+	IFC_SET(dctc, d, mtu, 3);
+	IFC_SET(dctc, d, port, 1);
+	IFC_SET(dctc, d, cs_res, pick & 0x40 ? 2 : 0);
+	IFC_SET64(dctc, d, dc_access_key, WORLD_DC_KEY);
 }
 
 static void build_create_srq(struct world_cmd *c, uint8_t pick)
@@ -584,7 +602,7 @@ static const struct {
 	{ HCA(MODIFY_HCA_VPORT_CONTEXT), build_vport },
 	{ HCA(ACCESS_REG), build_register }, { HCA(MAD_IFC), build_mad },
 	{ HCA(PAGE_FAULT_RESUME), build_resume }, { HCA(CREATE_UCTX), build_uctx },
-	{ HCA(CREATE_UMEM), build_create_umem },
+	{ HCA(CREATE_UMEM), build_create_umem }, { HCA(CREATE_DCT), build_create_dct },
 };
 
 /* Commands that name one object, and the field that has its number. */
@@ -621,6 +639,10 @@ static const struct {
 	{ HCA(DESTROY_SRQ), OBJ_SRQ, SRQ_BASIC, NUM(destroy_srq, srqn) },
 	{ HCA(QUERY_SRQ), OBJ_SRQ, SRQ_BASIC, NUM(query_srq, srqn) },
 	{ HCA(ARM_RQ), OBJ_SRQ, SRQ_BASIC, NUM(arm_rq, srq_number) },
+	{ HCA(DRAIN_DCT), OBJ_DCT, -1, NUM(drain_dct, dctn) },
+	{ HCA(DESTROY_DCT), OBJ_DCT, -1, NUM(destroy_dct, dctn) },
+	{ HCA(QUERY_DCT), OBJ_DCT, -1, NUM(query_dct, dctn) },
+	{ HCA(ARM_DCT_FOR_KEY_VIOLATION), OBJ_DCT, -1, NUM(arm_dct, dct_number) },
 	{ HCA(DESTROY_SQ), OBJ_SQ, -1, NUM(destroy_sq, sqn) },
 	{ HCA(QUERY_SQ), OBJ_SQ, -1, NUM(query_sq, sqn) },
 	{ HCA(DESTROY_UCTX), OBJ_UCTX, -1, NUM(destroy_uctx, uid) },
@@ -716,6 +738,7 @@ static void make_queues(void)
 	world.srq_record = RECORDS + world.place % PLACES * 8;
 	world.rmp = world_create(MLX5_CMD_OP_CREATE_RMP, 0);
 	world.xrc_srq = world_create(MLX5_CMD_OP_CREATE_XRC_SRQ, 0);
+	world.dct = world_create(MLX5_CMD_OP_CREATE_DCT, 0);
 	for (i = 0; i < WORLD_QPS; i++) {
 		world.ring[i] = world_buffer();
 		world.record[i] = RECORDS + world.place % PLACES * 8;

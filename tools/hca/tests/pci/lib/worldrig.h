@@ -16,13 +16,17 @@
 #define WORLD_CMD_MAX	4096
 
 /* Queue pairs. The first two are connected with each other, the others with themselves. */
-enum { WORLD_RC_A, WORLD_RC_B, WORLD_UC, WORLD_UD, WORLD_SRQ, WORLD_XRC, WORLD_REG, WORLD_QPS };
+enum {
+	WORLD_RC_A, WORLD_RC_B, WORLD_UC, WORLD_UD, WORLD_SRQ, WORLD_XRC, WORLD_REG, WORLD_DCI,
+	WORLD_QPS
+};
 /*
  * Keys over the data: with all pages present; with every second page absent; free, for UMR of the
  * driver to fill; free, for UMR of a process; and a list of parts of the first key.
  */
 enum { WORLD_FLAT, WORLD_PAGED, WORLD_UMR, WORLD_WINDOW, WORLD_LIST, WORLD_KEYS };
 
+#define WORLD_DC_KEY	0x123456789abcdef0ull	/* access key of the DC target */
 #define WORLD_DATA	0x800000ull	/* guest memory that the keys cover */
 #define WORLD_DATA_LEN	0x10000u
 
@@ -33,7 +37,7 @@ struct world_cmd {
 };
 
 extern struct world {
-	uint32_t uar, eqn, async, pd, cq[2], rmp, xrcd, xrc_srq;
+	uint32_t uar, eqn, async, pd, cq[2], rmp, xrcd, xrc_srq, dct;
 	uint32_t qp[WORLD_QPS], key[WORLD_KEYS];
 	uint64_t ring[WORLD_QPS], record[WORLD_QPS];	/* buffers of the queue pairs */
 	uint64_t srq_ring, srq_record;
