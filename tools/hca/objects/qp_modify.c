@@ -67,9 +67,12 @@ enum { PM_MIGRATED = 3 };	/* pm_state */
 #define OPT_NOT_UC ((uint32_t)(OPT_RRE | OPT_RAE | OPT_RNR_TIMEOUT | OPT_SRA | OPT_RRA | \
 			       OPT_RETRY | OPT_RNR_RETRY | OPT_TIMEOUT))
 
-/* Parameters of a responder and of a path, which an initiator of DC does not have. */
-#define OPT_NOT_DCI ((uint32_t)(OPT_ACCESS | OPT_QKEY | OPT_RNR_TIMEOUT | OPT_PATH | OPT_RRA) | \
-		     OPT_UDP_SPORT)
+/*
+ * Parameters of a responder and of a path, which an initiator of DC does not have. Atomics are
+ * taken: UCX, which runs on many devices, sets them for each initiator.
+ */
+#define OPT_NOT_DCI ((uint32_t)(OPT_RRE | OPT_RWE | OPT_QKEY | OPT_RNR_TIMEOUT | OPT_PATH | \
+				OPT_RRA) | OPT_UDP_SPORT)
 
 static const struct trans_desc {
 	uint8_t from, to;	/* enum qp_state */
