@@ -392,45 +392,52 @@ TEST_F(port, datagram_carries_each_field_of_its_address)
 	}
 }
 
-struct path_member {
-	const char *key;
-	long value;
-};
-
-static void take_path_member(struct json_object *event, void *arg)
+static void take_path(struct json_object *event, void *arg)
 {
-	struct path_member *member = arg;
-	struct json_object *v;
+	struct json_object **path = arg;
 
-	if (hca_event_is(event, "type", "qp_path") &&
-	    json_object_object_get_ex(event, member->key, &v))
-		member->value = json_object_get_int(v);
+	if (!hca_event_is(event, "type", "qp_path"))
+		return;
+	json_object_put(*path);
+	*path = json_object_get(event);
 }
 
-/* The last value of @key in the HCA's trace of paths; -1 if the trace has none. */
-static long traced_path(const char *key)
+/* The last path in the HCA's trace, for json_object_put(); NULL if the trace has none. */
+static struct json_object *traced_path(void)
 {
-	struct path_member member = { .key = key, .value = -1 };
+	struct json_object *path = NULL;
 
-	hca_trace_for_each(0, take_path_member, &member);
-	return member.value;
+	hca_trace_for_each(0, take_path, &path);
+	return path;
+}
+
+/* A field of a path; -1 if the path does not have it. */
+static long field_of(struct json_object *path, const char *key)
+{
+	struct json_object *v;
+
+	return json_object_object_get_ex(path, key, &v) ? json_object_get_int(v) : -1;
 }
 
 /* The fields of the path that the HCA has got last. */
 static void expect_path(struct __test_metadata *_metadata, struct _test_data_port *self, int gid)
 {
+	struct json_object *path = traced_path();
+
+	ASSERT_NE(NULL, path);
 	if (port_is_ethernet()) {
-		EXPECT_EQ(sl(), traced_path("eth_prio"));
-		EXPECT_EQ(TRAFFIC_CLASS >> 2, traced_path("dscp"));
+		EXPECT_EQ(sl(), field_of(path, "eth_prio"));
+		EXPECT_EQ(TRAFFIC_CLASS >> 2, field_of(path, "dscp"));
 	} else {
-		EXPECT_EQ(sl(), traced_path("sl"));
-		EXPECT_EQ(1, traced_path("grh"));
-		EXPECT_EQ(self->r.port.lid, traced_path("rlid"));
+		EXPECT_EQ(sl(), field_of(path, "sl"));
+		EXPECT_EQ(1, field_of(path, "grh"));
+		EXPECT_EQ(self->r.port.lid, field_of(path, "rlid"));
 	}
-	EXPECT_EQ(gid, traced_path("sgid_index"));
-	EXPECT_EQ(expected_hop_limit(self, gid), traced_path("hop_limit"));
-	EXPECT_EQ(TRAFFIC_CLASS, traced_path("tclass"));
-	EXPECT_EQ(FLOW_LABEL, traced_path("flow_label"));
+	EXPECT_EQ(gid, field_of(path, "sgid_index"));
+	EXPECT_EQ(expected_hop_limit(self, gid), field_of(path, "hop_limit"));
+	EXPECT_EQ(TRAFFIC_CLASS, field_of(path, "tclass"));
+	EXPECT_EQ(FLOW_LABEL, field_of(path, "flow_label"));
+	json_object_put(path);
 }
 
 TEST_F(port, connection_keeps_each_field_of_its_address)
@@ -491,6 +498,7 @@ TEST_F(port, static_rate_reaches_the_device)
 {
 	long offered = hca_cap("general", "stat_rate_support");
 	struct ibv_qp_init_attr init;
+	struct json_object *path;
 	struct ibv_qp_attr attr;
 	struct ibv_qp *qp;
 	size_t i;
@@ -514,7 +522,10 @@ TEST_F(port, static_rate_reaches_the_device)
 		ASSERT_EQ(0, ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
 					   IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
 					   IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER));
-		EXPECT_EQ(rates[i].code, traced_path("stat_rate"));
+		path = traced_path();
+		ASSERT_NE(NULL, path);
+		EXPECT_EQ(rates[i].code, field_of(path, "stat_rate"));
+		json_object_put(path);
 		EXPECT_EQ(0, hca_do("trace off"));
 		ASSERT_EQ(0, ibv_query_qp(qp, &attr, IBV_QP_AV, &init));
 		EXPECT_EQ(rates[i].rate, attr.ah_attr.static_rate) TH_LOG("code %d", rates[i].code);

@@ -120,24 +120,38 @@ static char *read_line(int fd)
 	return NULL;
 }
 
+/* The object that a line of JSON means; NULL, and a message with the end of the line, otherwise. */
+static struct json_object *parse(const char *request, const char *line)
+{
+	struct json_object *answer = json_tokener_parse(line);
+	size_t len = strlen(line);
+
+	if (!answer)
+		fprintf(stderr, "# hca: '%s': answer of %zu bytes is no JSON: ...%s", request, len,
+			line + (len > 200 ? len - 200 : 0));
+	return answer;
+}
+
 static struct json_object *vrequest(const char *fmt, va_list ap)
 {
 	struct json_object *answer = NULL;
-	char request[256], *line;
+	char request[256], *line = NULL;
 	int fd, len;
 
 	len = vsnprintf(request, sizeof(request) - 1, fmt, ap);
-	request[len++] = '\n';
 	fd = open_port();
 	if (fd < 0)
 		return NULL;
 	drain(fd);
-	if (write(fd, request, len) == len) {
+	request[len] = '\n';
+	if (write(fd, request, len + 1) == len + 1)
 		line = read_line(fd);
-		if (line)
-			answer = json_tokener_parse(line);
-		free(line);
-	}
+	request[len] = 0;
+	if (line)
+		answer = parse(request, line);
+	else
+		fprintf(stderr, "# hca: '%s': no answer (%s)\n", request, strerror(errno));
+	free(line);
 	close(fd);
 	return answer;
 }
