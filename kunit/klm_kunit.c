@@ -129,11 +129,11 @@ static void list_of_fixed_size_leads_to_its_pieces(struct kunit *test)
 	add_klm(env, MLX5_STRIDE_BLOCK_OP, 0x20000, 5);
 	add_klm(env, 3, 0x30000, 5);
 	KUNIT_ASSERT_TRUE(test, start(env, 0x1900, 0x1000));
-	expect_piece(test, env, 1, 0x10900, 0x700);
-	expect_piece(test, env, MLX5_STRIDE_BLOCK_OP, 0x20000, 0x900);
+	expect_piece(test, env, 1, 0x10100, 0xf00);
+	expect_piece(test, env, MLX5_STRIDE_BLOCK_OP, 0x20000, 0x100);
 	expect_end(test, env);
 	KUNIT_ASSERT_TRUE(test, start(env, 0x3ff8, 0x100));
-	expect_piece(test, env, 3, 0x30ff8, 8);
+	expect_piece(test, env, 3, 0x307f8, 8);
 	expect_end(test, env);
 }
 

@@ -123,15 +123,14 @@ static bool klm_read(struct mlx5_ib_klm_walk *walk, struct klm_extent *extent)
 }
 
 /*
- * Start a walk through a table of KSMs. All entries cover the same number of bytes, so compute the
- * entry at which the range starts.
+ * Start a walk through a table of KSMs. All entries cover the same number of bytes, and the first
+ * one starts where the key does, so compute the entry at which the range starts.
  */
 static void klm_start_ksm(struct mlx5_ib_klm_walk *walk, const void *mkc)
 {
 	u8 shift = MLX5_GET(mkc, mkc, log_page_size);
 
 	walk->fixed_len = BIT_ULL(shift);
-	walk->skip += MLX5_GET64(mkc, mkc, start_addr) & (walk->fixed_len - 1);
 	walk->next = min_t(u64, walk->skip >> shift, walk->num);
 	walk->skip &= walk->fixed_len - 1;
 }
