@@ -75,6 +75,21 @@ bool mkey_update(struct hca *hca, struct mkey *mk)
 }
 
 /**
+ * mkey_first_byte() - find where a key begins in its first entry
+ * @mk: decoded key of mode MTT or KSM
+ *
+ * An MTT is a page, which keeps the low bits of an address. A KSM is a part of another key, and the
+ * first one begins where the key does, whatever its address: UCX gives a key that is for atomics
+ * another address than the memory has, and registers long regions in parts.
+ *
+ * Return: offset of the key's first byte in the first entry, in bytes.
+ */
+uint64_t mkey_first_byte(const struct mkey *mk)
+{
+	return mk->mode == MKM_KSM ? 0 : mk->start & ((1ull << mk->log_page) - 1);
+}
+
+/**
  * mkey_xlt_used() - count the translation entries that the range of a key needs
  * @mk: decoded key of mode MTT or KSM
  *
@@ -82,11 +97,11 @@ bool mkey_update(struct hca *hca, struct mkey *mk)
  */
 uint64_t mkey_xlt_used(const struct mkey *mk)
 {
-	uint64_t mask = (1ull << mk->log_page) - 1;
+	uint64_t first = mkey_first_byte(mk);
 
 	if (mk->length64)
 		return mk->nent;
-	return mk->len ? (((mk->start & mask) + (mk->len - 1)) >> mk->log_page) + 1 : 0;
+	return mk->len ? ((first + (mk->len - 1)) >> mk->log_page) + 1 : 0;
 }
 
 /**

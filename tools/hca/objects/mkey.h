@@ -132,6 +132,7 @@ struct mkey *mkey_find(struct hca *hca, uint32_t key);
 void mkey_decode(struct mkey *mk);
 bool mkey_update(struct hca *hca, struct mkey *mk);
 const char *mkey_invalid(const struct mkey *mk, uint64_t nxlt);
+uint64_t mkey_first_byte(const struct mkey *mk);
 uint64_t mkey_xlt_used(const struct mkey *mk);
 const char *mkey_entity_refused(struct hca *hca, const struct mkey *mk);
 bool mkey_set_bound(struct hca *hca, struct mkey *mk, bool bind);

@@ -251,7 +251,7 @@ static enum mk_result xfer_ksm(struct xfer *x, const struct mkey *mk, uint64_t v
 			       unsigned int access, unsigned int depth)
 {
 	uint64_t page = 1ull << mk->log_page;
-	uint64_t pos = (mk->start & (page - 1)) + (va - mk->start);
+	uint64_t pos = mkey_first_byte(mk) + (va - mk->start);
 	enum mk_result res = MK_OK;
 
 	while (len && res == MK_OK) {

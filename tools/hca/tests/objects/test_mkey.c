@@ -381,9 +381,18 @@ static void test_ksm(void **state)
 
 	(void)state;
 	assert_int_equal(create(&p, NULL, ksm, 2, &key), ST_OK);
-	assert_int_equal(rd(key, 0x5ff8, buf, 16, MK_LOCAL_READ), MK_OK);
+	assert_int_equal(rd(key, 0x5800, buf, 8, MK_LOCAL_READ), MK_OK);
+	assert_true(get_be64(buf) == RAM_BASE + 0x101000);
+	assert_int_equal(rd(key, 0x67f8, buf, 16, MK_LOCAL_READ), MK_OK);
 	assert_true(get_be64(buf) == RAM_BASE + 0x101ff8);
 	assert_true(get_be64(buf + 8) == RAM_BASE);
+	assert_int_equal(rd(key, 0x6ff8, buf, 8, MK_LOCAL_READ), MK_OK);
+	assert_true(get_be64(buf) == RAM_BASE + 0x7f8);
+	/* Two entries are enough for two times their size, at any address. */
+	p.len = 0x2000;
+	assert_int_equal(create(&p, NULL, ksm, 2, &key), ST_OK);
+	p.len = 0x2001;
+	assert_refused(create(&p, NULL, ksm, 2, &key), ST_BAD_PARAM, WHY_MKEY_TRANSLATION);
 }
 
 static void test_key_that_refers_to_itself_is_refused(void **state)
