@@ -24,7 +24,8 @@ static bool cmd_offered(const struct hca *hca, const struct cmd_desc *d)
 {
 	return !(d->flags & CMD_ETH && !hca_cap_gen(hca, eth_net_offloads)) &&
 	       !(d->flags & CMD_STEERING && !hca_cap_gen(hca, nic_flow_table)) &&
-	       !(d->flags & CMD_DC && !hca_cap_gen(hca, dct));
+	       !(d->flags & CMD_DC && !hca_cap_gen(hca, dct)) &&
+	       !(d->flags & CMD_TM && !hca_cap_gen(hca, tag_matching));
 }
 
 static bool cmd_allowed_now(const struct hca *hca, const struct cmd_desc *d)

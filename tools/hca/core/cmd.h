@@ -51,6 +51,7 @@ enum cmd_flags {
 	CMD_ETH		= 1 << 6,	/* only if the capability eth_net_offloads is set */
 	CMD_STEERING	= 1 << 7,	/* only if the capability nic_flow_table is set */
 	CMD_DC		= 1 << 8,	/* only if the capability dct is set */
+	CMD_TM		= 1 << 9,	/* only if the capability tag_matching is set */
 };
 
 /* A row of a table of commands: all that the HCA knows about a command before it runs. */

@@ -64,10 +64,12 @@ static const struct {
 	{ "log_max_uctx", 0, 15 },
 	{ "log_max_umem", 0, 24 },
 	{ "log_uar_page_sz", 0, MAX_LOG_UAR_PAGE },
+	{ "log_tag_matching_list_sz", 0, 15 },	/* an XRQ's context has four bits for it */
 	/* What the HCA does not model. */
 	{ "wq_signature", 0, 0 },
 	{ "cd", 0, 0 },
 	{ "qp_packet_based", 0, 0 },
+	{ "rndv_offload_dc", 0, 0 },
 };
 
 /**
@@ -223,6 +225,10 @@ static int profile_check_pairs(const struct profile *p, char *why, size_t len)
 		return profile_refuse(why, len, "atomic is set, but atomic_size_qp is 0");
 	if (!cap_gen(p, "rc") && !cap_gen(p, "uc") && !cap_gen(p, "ud"))
 		return profile_refuse(why, len, "none of rc, uc, ud is set");
+	if (cap_gen(p, "tag_matching") &&
+	    (!cap_gen(p, "rc") || !cap_gen(p, "log_tag_matching_list_sz")))
+		return profile_refuse(why, len, "tag_matching is set, but rc or "
+				      "log_tag_matching_list_sz is 0");
 	if (cap_gen(p, "port_type") != p->eth)
 		return profile_refuse(why, len, "port_type is %u, but the link is %s",
 				      cap_gen(p, "port_type"),

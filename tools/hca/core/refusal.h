@@ -35,7 +35,6 @@
 	R(0x0115, QUEUE_PAGE_ADDRESS)			\
 	R(0x0116, QUEUE_NOT_MAPPED)			\
 	R(0x0117, OBJECT_OWNER)				\
-	R(0x0118, NOT_MODELLED)				\
 	R(0x0119, UAR_NOT_FIRST)			\
 	/* the HCA as a whole */			\
 	R(0x0201, HCA_INITIALIZED)			\
@@ -127,6 +126,7 @@
 	R(0x071d, QP_DCI_QUEUES)			\
 	R(0x071e, QP_STREAMS)				\
 	R(0x071f, QP_STREAM_NOT_FAILED)			\
+	R(0x0720, QP_RENDEZVOUS)			\
 	/* shared receive queues */			\
 	R(0x0801, SRQ_SIZE)				\
 	R(0x0802, SRQ_STRIDE)				\
@@ -281,7 +281,16 @@
 	R(0x1a04, DCT_USER_INDEX)			\
 	R(0x1a05, DCT_SCATTER_TO_CQE)			\
 	R(0x1a06, DCT_MTU)				\
-	R(0x1a07, DCT_ATOMIC_MODE)
+	R(0x1a07, DCT_ATOMIC_MODE)			\
+	/* receive queues with tag matching */		\
+	R(0x1b01, XRQ_STATE)				\
+	R(0x1b02, XRQ_FIELD_NOT_OFFERED)		\
+	R(0x1b03, XRQ_TOPOLOGY)				\
+	R(0x1b04, XRQ_OFFLOAD)				\
+	R(0x1b05, XRQ_USER_INDEX)			\
+	R(0x1b06, XRQ_LIST_SIZE)			\
+	R(0x1b07, XRQ_APPEND_INDEX)			\
+	R(0x1b08, XRQ_PHASE)
 
 #define REFUSAL_ENUM(number, name) WHY_##name = number,
 enum cmd_refusal { REFUSALS(REFUSAL_ENUM) };

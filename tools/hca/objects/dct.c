@@ -192,8 +192,9 @@ static uint8_t dct_check_refs(struct hca *hca, struct cmd *cmd, const uint8_t *c
 		st = check_shared(hca, cmd, OBJ_QCOUNTER, set, &counter);
 	if (st)
 		return st;
-	if (((const struct srq *)r->srq)->kind == SRQ_XRC)
-		return cmd_fail(cmd, ST_BAD_RES, WHY_SRQ_FORM, "a DCT cannot use an XRC SRQ");
+	if (srq_has_cq((const struct srq *)r->srq))
+		return cmd_fail(cmd, ST_BAD_RES, WHY_SRQ_FORM,
+				"a DCT can use neither an XRC SRQ nor an XRQ");
 	return ST_OK;
 }
 

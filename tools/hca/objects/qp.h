@@ -100,6 +100,7 @@ struct qp {
 	uint32_t cqn_snd, cqn_rcv;
 	uint32_t srqn;		/* if rq_type is RQ_SRQ */
 	struct srq *srq;
+	bool rndv;		/* the HCA reads the data of rendezvous messages (srq.h) */
 	uint32_t xrcdn;
 	uint8_t counter_set;	/* Q counter, 0: none */
 	/* scatter to CQE: up to 32 bytes (cs_req 0x11, cs_res 1) or 64 bytes (0x22, 2) */

@@ -49,7 +49,7 @@ _Static_assert(QPC_DBR_UMEM_ID + 32 == sizeof(IFC_T(qpc)), "the last field of a 
  */
 static const struct ifc_field qpc_not_offered[] = {
 	IFC_FIELD(qpc, lag_tx_port_affinity), IFC_FIELD(qpc, isolate_vl_tc),
-	IFC_FIELD(qpc, req_e2e_credit_mode), IFC_FIELD(qpc, offload_type),
+	IFC_FIELD(qpc, req_e2e_credit_mode),
 	IFC_FIELD(qpc, atomic_like_write_en), IFC_FIELD(qpc, retry_mode),
 	IFC_FIELD(qpc, ulp_stateless_offload_mode),
 	IFC_FIELD(qpc, packet_pacing_rate_limit_index),
@@ -65,6 +65,9 @@ static const struct ifc_field qpc_not_offered[] = {
 static const struct ifc_field qpc_dci[] = {
 	IFC_FIELD(qpc, log_num_dci_stream_channels), IFC_FIELD(qpc, log_num_dci_errored_streams),
 };
+
+/* Fields of tag matching. */
+static const struct ifc_field qpc_tm[] = { IFC_FIELD(qpc, offload_type) };
 
 /* Fields of RoCE, which without RoCE are not offered either. */
 static const struct ifc_field qpc_roce[] = {
@@ -117,6 +120,9 @@ uint8_t qp_check_context(struct hca *hca, struct cmd *cmd, const uint8_t *c)
 	if (!st && IFC_GET(qpc, c, st) != QPT_DCI)
 		st = check_offered(cmd, WHY_QP_FIELD_NOT_OFFERED, "qpc.", c, qpc_dci,
 				   ARRAY_SIZE(qpc_dci));
+	if (!st && !hca_cap_gen(hca, tag_matching))
+		st = check_offered(cmd, WHY_QP_FIELD_NOT_OFFERED, "qpc.", c, qpc_tm,
+				   ARRAY_SIZE(qpc_tm));
 	if (!st && !roce_offered(hca))
 		st = check_offered(cmd, WHY_QP_FIELD_NOT_OFFERED, "qpc.", c, qpc_roce,
 				   ARRAY_SIZE(qpc_roce));
@@ -197,6 +203,26 @@ unsigned int qp_pkeys(struct hca *hca)
 	return hca->profile->eth ? 1 : 128u << hca_cap_gen(hca, pkey_table_size);
 }
 
+/*
+ * For rendezvous messages the HCA sends READs by itself, and so needs a send queue that software
+ * does not use.
+ */
+static uint8_t qp_check_rendezvous(struct hca *hca, struct cmd *cmd, const struct qp *qp)
+{
+	unsigned int type = IFC_GET(qpc, qp->created, offload_type);
+
+	if (!type)
+		return ST_OK;
+	if (type != MLX5_QPC_OFFLOAD_TYPE_RNDV || !hca_cap_gen(hca, rndv_offload_rc))
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_FIELD_NOT_OFFERED,
+				"offload_type %u is not supported", type);
+	if (qp->type != QPT_RC || qp->has_sq || qp->rq_type != RQ_SRQ)
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_RENDEZVOUS,
+				"a %s QP with rendezvous must be of RC, with an SRQ and without SQ",
+				qp_type_name(qp->type));
+	return ST_OK;
+}
+
 /**
  * qp_check_features() - refuse a new queue pair with a feature that the capabilities lack
  * @hca: the HCA
@@ -243,5 +269,5 @@ uint8_t qp_check_features(struct hca *hca, struct cmd *cmd, const struct qp *qp)
 	if (qp->user_index && !hca_cap_gen(hca, cqe_version))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_USER_INDEX,
 				"user_index is 0x%x, but CQEs have version 0", qp->user_index);
-	return ST_OK;
+	return qp_check_rendezvous(hca, cmd, qp);
 }

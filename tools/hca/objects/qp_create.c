@@ -40,6 +40,7 @@ static void qp_take_queues(struct qp *qp)
 	qp->cs_req = IFC_GET(qpc, c, cs_req);
 	qp->cs_res = IFC_GET(qpc, c, cs_res);
 	qp->max_failed_streams = 1u << IFC_GET(qpc, c, log_num_dci_errored_streams);
+	qp->rndv = IFC_GET(qpc, c, offload_type) == MLX5_QPC_OFFLOAD_TYPE_RNDV;
 	qp->has_streams = IFC_GET(qpc, c, log_num_dci_stream_channels) ||
 			  IFC_GET(qpc, c, log_num_dci_errored_streams);
 }
@@ -149,17 +150,28 @@ struct qp_refs {
 	struct obj *uar, *pd, *cq_snd, *cq_rcv, *srq, *xrcd;
 };
 
-/* Only XRC packets name an SRQ of an XRC domain, so other queue pairs cannot take its WQEs. */
+/*
+ * Only XRC packets name an SRQ of an XRC domain, so other queue pairs cannot take its WQEs. Tags
+ * are matched with the messages of RC alone.
+ */
 static uint8_t qp_check_srq(struct hca *hca, struct cmd *cmd, const struct qp *qp,
 			    struct obj **srq)
 {
 	uint8_t st = check_obj(hca, cmd, OBJ_SRQ, qp->srqn, srq);
+	enum srq_kind kind;
 
 	if (st)
 		return st;
-	if (qp->type != QPT_XRC && ((const struct srq *)*srq)->kind == SRQ_XRC)
+	kind = ((const struct srq *)*srq)->kind;
+	if (qp->type != QPT_XRC && kind == SRQ_XRC)
 		return cmd_fail(cmd, ST_BAD_RES, WHY_SRQ_FORM, "a %s QP cannot use an XRC SRQ",
 				qp_type_name(qp->type));
+	if (qp->type != QPT_RC && kind == SRQ_XRQ)
+		return cmd_fail(cmd, ST_BAD_RES, WHY_SRQ_FORM, "a %s QP cannot use an XRQ",
+				qp_type_name(qp->type));
+	if (qp->rndv && kind != SRQ_XRQ)
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_RENDEZVOUS,
+				"the HCA reads rendezvous data for QPs with an XRQ");
 	return ST_OK;
 }
 

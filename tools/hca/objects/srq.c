@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Shared receive queues in their three firmware forms (SRQ, RMP, XRC SRQ), and taking receive WQEs
- * from them.
+ * Shared receive queues: what their firmware forms have in common, taking receive WQEs from them,
+ * and the commands of three forms (SRQ, RMP, XRC SRQ). xrq.c has those of the fourth.
  */
 #include <errno.h>
 #include <string.h>
@@ -17,6 +17,7 @@
 #include "qp.h"
 #include "queue_mem.h"
 #include "srq.h"
+#include "tm_list.h"
 
 #define SRQ_CTX_BYTES	64
 #define WQ_TYPE_LINKED	0
@@ -103,17 +104,16 @@ broken:
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
-/* The fields that the contexts of an SRQ, an RMP and an XRC SRQ have in common. */
-struct srq_params {
-	unsigned int log_cnt, shift;
-	uint32_t pdn, cqn, xrcdn;
-	bool has_cq, has_xrcd, wq_signature;
-	struct qmem_source mem;
-	struct dbr_source dbr;
-};
-
-static uint8_t srq_new(struct hca *hca, struct cmd *cmd, const struct srq_params *p,
-		       struct srq **out)
+/**
+ * srq_new() - make a shared receive queue
+ * @hca: the HCA
+ * @cmd: the command that asks for it
+ * @p: the values of its context
+ * @out: set to the queue, whose kind the caller sets
+ *
+ * Return: ST_OK, or the status of the refusal.
+ */
+uint8_t srq_new(struct hca *hca, struct cmd *cmd, const struct srq_params *p, struct srq **out)
 {
 	struct obj *pd, *cq = NULL, *xrcd = NULL;
 	struct doorbell_record dbr = {};
@@ -227,11 +227,19 @@ static uint8_t create_xrc_srq(struct hca *hca, struct cmd *cmd)
 	return ST_OK;
 }
 
-static uint8_t create_rmp(struct hca *hca, struct cmd *cmd)
+/**
+ * srq_params_wq() - read the work queue of an RMP or an XRQ
+ * @cmd: the command that brings it
+ * @wq: the work queue's context
+ * @p: set to its values
+ *
+ * Return: ST_OK, or ST_BAD_PARAM for a type of work queue that these forms do not have.
+ */
+uint8_t srq_params_wq(struct cmd *cmd, const uint8_t *wq, struct srq_params *p)
 {
-	const uint8_t *wq = IFC_ADDR(create_rmp_in, cmd->in, ctx.wq);
 	unsigned int type = IFC_GET(wq, wq, wq_type);
-	struct srq_params p = {
+
+	*p = (struct srq_params){
 		.log_cnt = IFC_GET(wq, wq, log_wq_sz),
 		.shift = IFC_GET(wq, wq, log_wq_stride),
 		.wq_signature = IFC_GET(wq, wq, wq_signature),
@@ -239,31 +247,49 @@ static uint8_t create_rmp(struct hca *hca, struct cmd *cmd)
 		.dbr = dbr_source_wq(wq),
 		.mem = qmem_source_wq(wq),
 	};
+	if (type != WQ_TYPE_LINKED && type != WQ_TYPE_CYCLIC)
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_SRQ_WQ_TYPE, "wq_type %u is not supported",
+				type);
+	return ST_OK;
+}
+
+static uint8_t create_rmp(struct hca *hca, struct cmd *cmd)
+{
+	const uint8_t *wq = IFC_ADDR(create_rmp_in, cmd->in, ctx.wq);
+	struct srq_params p;
 	struct srq *srq;
 	uint8_t st;
 
 	if (IFC_GET(create_rmp_in, cmd->in, ctx.state) != WQ_STATE_RDY)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_SRQ_STATE, "an RMP must be created in RDY");
-	if (type != WQ_TYPE_LINKED && type != WQ_TYPE_CYCLIC)
-		return cmd_fail(cmd, ST_BAD_PARAM, WHY_SRQ_WQ_TYPE, "wq_type %u is not supported",
-				type);
-	st = srq_new(hca, cmd, &p, &srq);
+	st = srq_params_wq(cmd, wq, &p);
+	if (!st)
+		st = srq_new(hca, cmd, &p, &srq);
 	if (st)
 		return st;
 	srq->kind = SRQ_RMP;
-	srq->cyclic = type == WQ_TYPE_CYCLIC;
+	srq->cyclic = IFC_GET(wq, wq, wq_type) == WQ_TYPE_CYCLIC;
 	srq->lwm = IFC_GET(wq, wq, lwm);
 	memcpy(srq->ctx, wq, SRQ_CTX_BYTES);
 	IFC_SET(create_rmp_out, cmd->out, rmpn, srq->obj.num);
 	return ST_OK;
 }
 
-/* Find an SRQ of the kind that the command is for. */
-static uint8_t srq_get(struct hca *hca, struct cmd *cmd, uint32_t num, enum srq_kind kind,
-		       struct srq **srq)
+/**
+ * srq_get() - find an SRQ of the kind that a command is for
+ * @hca: the HCA
+ * @cmd: the command
+ * @num: number of the SRQ
+ * @kind: what the command is for
+ * @srq: set to the SRQ
+ *
+ * Return: ST_OK, or the status of the refusal.
+ */
+uint8_t srq_get(struct hca *hca, struct cmd *cmd, uint32_t num, enum srq_kind kind,
+		struct srq **srq)
 {
 	static const char *const name[] = {
-		[SRQ_BASIC] = "SRQ", [SRQ_RMP] = "RMP", [SRQ_XRC] = "XRC SRQ",
+		[SRQ_BASIC] = "SRQ", [SRQ_RMP] = "RMP", [SRQ_XRC] = "XRC SRQ", [SRQ_XRQ] = "XRQ",
 	};
 	struct obj *o;
 	uint8_t st = check_obj(hca, cmd, OBJ_SRQ, num, &o);
@@ -286,16 +312,26 @@ static void srq_release(struct hca *hca, struct srq *srq)
 
 	if (pd && pd->refs)
 		pd->refs--;
-	if (srq->kind == SRQ_XRC && cq && cq->refs)
+	if (srq_has_cq(srq) && cq && cq->refs)
 		cq->refs--;
 	if (srq->kind == SRQ_XRC && xrcd && xrcd->refs)
 		xrcd->refs--;
+	tm_list_free(srq->tm);
 	qmem_free(hca, &srq->mem);
 	dbr_free(hca, &srq->dbr);
 	obj_free(hca, &srq->obj);
 }
 
-static uint8_t srq_destroy(struct hca *hca, struct cmd *cmd, uint32_t num, enum srq_kind kind)
+/**
+ * srq_destroy() - execute the command that destroys an SRQ
+ * @hca: the HCA
+ * @cmd: the command
+ * @num: number of the SRQ
+ * @kind: what the command is for
+ *
+ * Return: ST_OK; ST_BAD_RES_STATE while queue pairs use the SRQ, or the status of another refusal.
+ */
+uint8_t srq_destroy(struct hca *hca, struct cmd *cmd, uint32_t num, enum srq_kind kind)
 {
 	struct srq *srq;
 	uint8_t st = srq_get(hca, cmd, num, kind, &srq);
@@ -379,7 +415,16 @@ static uint8_t query_rmp(struct hca *hca, struct cmd *cmd)
 	return ST_OK;
 }
 
-static uint8_t srq_arm(struct hca *hca, struct cmd *cmd, struct srq *srq, uint16_t lwm)
+/**
+ * srq_arm() - set the limit of an SRQ
+ * @hca: the HCA
+ * @cmd: the command that brings the limit
+ * @srq: the SRQ
+ * @lwm: the limit, 0 for none; the event is raised at once if fewer WQEs are left
+ *
+ * Return: ST_OK, or ST_BAD_PARAM for a limit above the size of the SRQ.
+ */
+uint8_t srq_arm(struct hca *hca, struct cmd *cmd, struct srq *srq, uint16_t lwm)
 {
 	if (lwm >= srq->cnt)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_SRQ_LIMIT,

@@ -8,7 +8,6 @@
 
 #include <stdint.h>
 
-#include "absent.h"
 #include "address.h"
 #include "caps.h"
 #include "cmd.h"
@@ -56,6 +55,7 @@
 #include "uctx.h"
 #include "umem_cmd.h"
 #include "watch.h"
+#include "xrq.h"
 
 /*
  * The modules of an HCA whose port has the modules in the arguments, in the order in which they
@@ -72,7 +72,7 @@
 
 /* The tables of commands of an HCA whose port has the tables in the arguments. */
 #define HCA_CMDS(...)								\
-	cap_cmds, pages_cmds, uctx_cmds, umem_cmds, general_cmds, absent_cmds,	\
+	cap_cmds, pages_cmds, uctx_cmds, umem_cmds, general_cmds, xrq_cmds,	\
 	eq_cmds, pd_cmds, qcounter_cmds, pacing_cmds, memic_cmds, mkey_cmds,	\
 	cq_cmds, srq_cmds, mcast_cmds, qp_cmds, qp_modify_cmds, dct_cmds,	\
 	tis_cmds,								\

@@ -98,8 +98,6 @@ static const struct expected {
 	ROW(MODIFY_GENERAL_OBJECT, .last = UINT16_MAX),
 	ROW(QUERY_GENERAL_OBJECT, .last = UINT16_MAX),
 	ROW(DESTROY_GENERAL_OBJECT, .last = UINT16_MAX),
-	/* the handler refuses it, whatever the op_mod */
-	ROW(CREATE_XRQ, .last = UINT16_MAX),
 	ROW(CREATE_UCTX, .who = KERNEL), ROW(DESTROY_UCTX, .who = KERNEL),
 	ROW(CREATE_UMEM), ROW(DESTROY_UMEM),
 	ROW(SET_FLOW_TABLE_ROOT, .who = KERNEL, .eth = true),
@@ -206,14 +204,6 @@ static void every_row_is_whole(void **state)
 		assert_in_range(d->in_min, 16, ifc_struct_find(d->in)->bits / 8);
 		assert_in_range(d->out_min, SHORT_OUT + 1, ifc_struct_find(d->out)->bits / 8);
 	}
-}
-
-static void what_is_not_modelled_is_refused(void **state)
-{
-	(void)state;
-	core.hca->life = LIFE_INIT;
-	assert_int_equal(send(MLX5_CMD_OP_CREATE_XRQ, 0, 0, IFC_SZ(create_xrq_in), 16),
-			 WHY_NOT_MODELLED);
 }
 
 static void an_opcode_has_one_row(void **state)
@@ -363,7 +353,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(every_opcode_is_expected_or_unknown), T(every_row_is_whole),
-		T(an_opcode_has_one_row), T(what_is_not_modelled_is_refused),
+		T(an_opcode_has_one_row),
 		T(every_command_has_its_states),
 		T(every_command_exists_in_its_versions),
 		T(each_command_is_the_kernels_or_everyones),

@@ -458,6 +458,9 @@ static void contradictions_are_refused(void **state)
 	refused("{\"caps\":{\"atomic\":{\"atomic_operations\":0}}}", "atomic_operations");
 	refused("{\"caps\":{\"atomic\":{\"atomic_size_qp\":0}}}", "atomic_size_qp");
 	refused("{\"caps\":{\"general\":{\"rc\":0,\"uc\":0,\"ud\":0}}}", "none of rc");
+	refused("{\"caps\":{\"general\":{\"tag_matching\":1}}}", "log_tag_matching_list_sz is 0");
+	refused("{\"caps\":{\"general\":{\"tag_matching\":1,\"log_tag_matching_list_sz\":7,"
+		"\"rc\":0}}}", "tag_matching is set");
 	refused("{\"caps\":{\"general\":{\"port_type\":1}}}", "port_type");
 	refused("{\"caps\":{\"general\":{\"roce\":1}}}", "roce");
 	refused("{\"caps\":{\"device_memory\":{\"memic\":0}}}",
@@ -580,8 +583,10 @@ static void each_capability_has_its_bounds(void **state)
 		{ "device_frequency_khz", 1000, 4000000 }, { "gid_table_size", 0, 4 },
 		{ "pkey_table_size", 0, 5 }, { "log_max_klm_list_size", 2, 26 },
 		{ "log_max_transport_domain", 1, 24 }, { "log_max_xrcd", 1, 24 },
+		{ "log_tag_matching_list_sz", 0, 15 },
 		{ "sq_ts_format", 0, 2 }, { "log_max_uctx", 0, 15 }, { "log_max_umem", 0, 24 },
 		{ "wq_signature", 0, 0 }, { "cd", 0, 0 }, { "qp_packet_based", 0, 0 },
+		{ "rndv_offload_dc", 0, 0 },
 	};
 	unsigned int i;
 
@@ -706,7 +711,7 @@ static void shipped_profiles_are_accepted(void **state)
 		"default", "small", "few-uars", "old-firmware", "no-atomics", "no-odp",
 		"memory-faults",
 		"fixed-keys",
-		"several-pkeys", "no-ib-virt", "no-windows", "real-time",
+		"several-pkeys", "no-ib-virt", "no-windows", "real-time", "tag-matching",
 		"no-ksm", "old-entities", "mapped-memory", "packed-operations", "busy-uars",
 		"opensm", "slow-retries", "group-manager", "vf", "no-klm-umr", "eth-default",
 		"eth-small", "eth-inline", "eth-inline-l4", "eth-device-vlan", "eth-l4type",

@@ -214,6 +214,8 @@ static void an_xrc_srq_is_none_for_a_target(void **state)
 	(void)state;
 	srq_find(rig.hca, srqn)->kind = SRQ_XRC;
 	assert_refused(create(0, &dctn), ST_BAD_RES, WHY_SRQ_FORM);
+	srq_find(rig.hca, srqn)->kind = SRQ_XRQ;
+	assert_refused(create(0, &dctn), ST_BAD_RES, WHY_SRQ_FORM);
 	srq_find(rig.hca, srqn)->kind = SRQ_BASIC;
 }
 

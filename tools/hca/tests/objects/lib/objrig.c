@@ -28,6 +28,7 @@
 #include "qp.h"
 #include "srq.h"
 #include "umem_cmd.h"
+#include "xrq.h"
 
 #define EQ_BUF	(RAM_BASE - 0x100000)	/* event queues: away from what the tests use */
 #define EQ_MEM	(2 * 4096)
@@ -95,8 +96,8 @@ static const struct hca_module *modules[MAX_LIST] = {
 };
 
 static const struct cmd_desc *cmds[MAX_LIST] = {
-	umem_cmds, eq_cmds, pd_cmds, qcounter_cmds, mkey_cmds, cq_cmds, srq_cmds, mcast_cmds,
-	qp_cmds, qp_modify_cmds, dct_cmds,
+	umem_cmds, eq_cmds, pd_cmds, qcounter_cmds, mkey_cmds, cq_cmds, srq_cmds, xrq_cmds,
+	mcast_cmds, qp_cmds, qp_modify_cmds, dct_cmds,
 };
 
 static struct board board = {
