@@ -24,6 +24,8 @@
 #define CQE_SOLICITED	(1u << 1)
 #define CQE_INLINE_32	(1u << 2)
 #define CQE_INLINE_64	(2u << 2)
+#define CQE_APP_TAG_MATCHING	1	/* of app */
+#define CQE_TM_SUCCESS	(1u << 31)	/* a change of the list of tags was made */
 #define CQE_VLAN	1	/* of l4_l3_hdr_type: vlan_info has a tag */
 
 #define CQ_ERR_OVERRUN	1	/* syndrome of the CQ error event */
@@ -266,6 +268,19 @@ static void cqe_build_frame(uint8_t *cqe, const struct cqe_frame *f)
 	put_be16(cqe + 30, f->vlan_info);
 }
 
+static void cqe_build_tm(uint8_t *cqe, const struct cqe_tm *tm)
+{
+	cqe[40] = CQE_APP_TAG_MATCHING;
+	cqe[41] = tm->op;
+	put_be16(cqe + 42, tm->index);
+	if (tm->has_header)
+		memcpy(cqe, tm->header, TM_HEADER_BYTES);
+	if (tm->op != TM_APPEND && tm->op != TM_REMOVE && tm->op != TM_NOOP)
+		return;
+	put_be32(cqe, tm->success ? CQE_TM_SUCCESS : 0);
+	put_be16(cqe + 4, tm->hw_phase);
+}
+
 static void cqe_build(struct hca *hca, uint8_t *cqe, const struct completion *c)
 {
 	/* The CQE of a frame tells the rule that chose the queue, in the place of the queue. */
@@ -289,6 +304,8 @@ static void cqe_build(struct hca *hca, uint8_t *cqe, const struct completion *c)
 				put_be16(cqe + 30, c->tci);
 			}
 		}
+		if (c->is_tm)
+			cqe_build_tm(cqe, &c->tm);
 		put_be32(cqe + 32, c->srqn_uidx);
 		put_be32(cqe + 36, c->imm_inval_pkey);
 		put_be32(cqe + 44, c->byte_cnt);

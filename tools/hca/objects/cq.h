@@ -20,7 +20,8 @@ enum cq_state { CQ_ST_SOLICITED_ARMED = 0x6, CQ_ST_ARMED = 0x9, CQ_ST_FIRED = 0x
 /* CQE opcodes, as MLX5_CQE_* in linux/mlx5/device.h. */
 enum cqe_opcode {
 	CQE_REQ = 0, CQE_RESP_WR_IMM = 1, CQE_RESP_SEND = 2, CQE_RESP_SEND_IMM = 3,
-	CQE_RESP_SEND_INV = 4, CQE_RESIZE = 5, CQE_REQ_ERR = 13, CQE_RESP_ERR = 14,
+	CQE_RESP_SEND_INV = 4, CQE_RESIZE = 5, CQE_NO_PACKET = 6, CQE_REQ_ERR = 13,
+	CQE_RESP_ERR = 14,
 };
 
 #define DBR_ARM		4	/* offset of the arm word in a doorbell record, bytes */
@@ -45,6 +46,24 @@ struct cqe_frame {
 
 enum cqe_frame_ok { CQE_L2_OK = 1, CQE_L3_OK = 2, CQE_L4_OK = 4 };
 
+/* What the CQE of a queue with tag matching says of a message or of a change of the list. */
+enum cqe_tm_op {
+	TM_CONSUMED = 0x1, TM_EXPECTED = 0x2, TM_UNEXPECTED = 0x3, TM_NO_TAG = 0x4,
+	TM_APPEND = 0x5, TM_REMOVE = 0x6, TM_NOOP = 0x7, TM_CONSUMED_MSG = 0xa,
+	TM_CONSUMED_MSG_SW_RNDV = 0xb, TM_CANCELED = 0xc,
+};
+
+#define TM_HEADER_BYTES	16	/* of the header of a message, struct ibv_tmh of libibverbs */
+
+struct cqe_tm {
+	enum cqe_tm_op op;	/* app_op */
+	uint16_t index;		/* app_info: the entry of the list */
+	bool has_header;	/* a match: header[] is the header of the message */
+	uint8_t header[TM_HEADER_BYTES];
+	bool success;		/* changes of the list */
+	uint16_t hw_phase;	/* changes of the list: unexpected messages so far */
+};
+
 /* What a completion says; cq.c builds the CQE of 64 or 128 bytes from it. */
 struct completion {
 	uint8_t opcode;		/* enum cqe_opcode */
@@ -63,6 +82,8 @@ struct completion {
 	uint16_t tci;		/* priority and VLAN id of this tag */
 	bool is_frame;		/* the completion of a received frame */
 	struct cqe_frame frame;
+	bool is_tm;		/* the completion of a queue with tag matching */
+	struct cqe_tm tm;
 	bool real_time;		/* the time stamp has seconds and nanoseconds, not cycles */
 	bool solicited;		/* responder: also fires a CQ armed for solicited CQEs */
 	const uint8_t *inline_data;	/* scatter to CQE: up to 32 or 64 bytes */

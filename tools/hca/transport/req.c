@@ -105,7 +105,7 @@ void req_start(struct hca *hca, struct qp *qp)
  * If no request has failed before, the first flushed WQE completes with ERR_FLUSHED_FIRST: a
  * command or the responder has moved the queue pair to ERR.
  */
-static void req_flush_op(struct hca *hca, const struct qp *qp, const struct send_op *op)
+static void req_flush_op(struct hca *hca, const struct qp *qp, struct send_op *op)
 {
 	req_complete(hca, qp, op, qp->req->told ? ERR_FLUSHED : ERR_FLUSHED_FIRST);
 }

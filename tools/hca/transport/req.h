@@ -22,12 +22,17 @@ struct packet;
 #define REQ_WINDOW	256	/* unacknowledged request packets of one QP */
 #define BF_MAX		256	/* bytes of a BlueFlame buffer */
 
+/* Operations without a WQE, by which the HCA serves rendezvous messages (tm.c). */
+enum op_rndv { RNDV_NONE, RNDV_READ, RNDV_FIN, RNDV_DONE };
+
 /* A WQE taken from the send queue. It stays on requester.ops, in order, until it has completed. */
 struct send_op {
 	TAILQ_ENTRY(send_op) link;
 	uint16_t idx;		/* WQEBB counter of its first WQEBB */
 	bool started;		/* has been given its PSNs */
 	bool connect;		/* no WQE: connects a DC initiator for the next operation */
+	enum op_rndv rndv;
+	uint16_t tm_index;	/* RNDV_READ: the entry of the list of tags that is held */
 	/* executed; or sent and, if RC or XRC, acknowledged or responded to */
 	bool finished;
 	/* To complete with when it is the oldest. ERR_FLUSHED: its stream failed before. */
@@ -95,18 +100,26 @@ bool req_stream_fail(struct qp *qp, uint16_t stream);
 void req_streams_reset(struct qp *qp);
 bool req_reset_stream(struct hca *hca, struct qp *qp, uint16_t stream);
 
+/* req_tm.c: changes of lists of tags, and the end of rendezvous operations */
+enum cqe_error req_tm_execute(struct hca *hca, struct qp *qp, struct send_wqe *w);
+void req_tm_done(struct hca *hca, const struct qp *qp, struct send_op *op, enum cqe_error error);
+void req_tm_drop(const struct qp *qp, const struct send_op *op);
+
 /* req_op.c: work requests and their completions */
 struct send_op *req_op_alloc(struct hca *hca);
 void req_op_free(struct hca *hca, struct send_op *op);
 void req_op_remove(struct requester *req, struct send_op *op);
 struct send_op *req_oldest_unanswered(const struct requester *req);
 bool req_answer_in_cqe(const struct qp *qp, const struct send_wqe *w);
-void req_complete(struct hca *hca, const struct qp *qp, const struct send_op *op,
-		  enum cqe_error error);
+void req_complete(struct hca *hca, const struct qp *qp, struct send_op *op, enum cqe_error error);
 void req_reap(struct hca *hca, struct qp *qp);
 void req_fail(struct hca *hca, struct qp *qp, struct send_op *op, enum cqe_error error);
 
 extern const struct hca_module req_module;
+
+/* req_rndv.c: rendezvous messages; for the responder */
+bool req_rndv_ready(struct hca *hca, struct qp *qp);
+bool req_rndv_start(struct hca *hca, struct qp *qp, uint16_t index, const uint8_t *header);
 
 /* req_fetch.c: taking WQEs from the send queue */
 int req_load_wqe(struct hca *hca, const struct qp *qp, uint16_t idx, struct send_wqe *w);

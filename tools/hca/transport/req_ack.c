@@ -16,6 +16,7 @@
 #include "qp.h"
 #include "req.h"
 #include "sg.h"
+#include "srq.h"
 #include "util.h"
 
 /*
@@ -138,7 +139,8 @@ static uint64_t req_atomic_order(struct hca *hca, uint64_t v)
 static enum cqe_error req_store_answer(struct hca *hca, struct qp *qp, struct send_op *op,
 				       const void *buf, size_t len)
 {
-	const struct mkey_user user = conn_user(qp, qp->pdn);
+	/* A tagged buffer belongs to the XRQ. */
+	const struct mkey_user user = conn_user(qp, op->rndv ? qp->srq->pdn : qp->pdn);
 
 	if (req_answer_in_cqe(qp, &op->w)) {
 		memcpy(op->w.raw + op->done, buf, len);

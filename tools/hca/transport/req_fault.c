@@ -78,7 +78,8 @@ bool req_held_up(struct hca *hca, struct qp *qp, struct send_op *op, enum cqe_er
 		 uint64_t done, uint32_t len)
 {
 	if (error == ERR_PAGE_FAULT) {
-		if (req_stall(hca, qp, op, done, len))
+		/* Software finds the page by the WQE, which tagged buffers do not have. */
+		if (!op->rndv && req_stall(hca, qp, op, done, len))
 			return true;
 		error = ERR_PAGE_REFUSED;
 	}

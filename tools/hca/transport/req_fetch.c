@@ -178,7 +178,8 @@ void req_put_back(struct qp *qp)
 	struct requester *req = qp->req;
 	struct send_op *op = req->cur;
 
-	if (!op || op->started)
+	/* The HCA's own operations belong to no queue, and go on. */
+	if (!op || op->started || op->rndv != RNDV_NONE)
 		return;
 	qp->sq_hw = op->idx;
 	req_op_remove(req, op);

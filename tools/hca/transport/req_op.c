@@ -71,6 +71,7 @@ void req_op_free(struct hca *hca, struct send_op *op)
  */
 void req_op_remove(struct requester *req, struct send_op *op)
 {
+	req_tm_drop(req->run.qp, op);
 	if (op->started && !op->finished && (op->w.is_read || op->w.is_atomic))
 		req->rd_out--;
 	if (req->cur == op)
@@ -153,9 +154,10 @@ static void req_tell_error(struct hca *hca, const struct qp *qp, const struct se
  * @qp: the queue pair
  * @op: the work request
  * @error: how it failed; if ERR_NONE, it gets a CQE only if it asks for one
+ *
+ * An operation of the HCA itself has no CQE of its own.
  */
-void req_complete(struct hca *hca, const struct qp *qp, const struct send_op *op,
-		  enum cqe_error error)
+void req_complete(struct hca *hca, const struct qp *qp, struct send_op *op, enum cqe_error error)
 {
 	const struct send_wqe *w = &op->w;
 	struct completion c = {
@@ -165,6 +167,10 @@ void req_complete(struct hca *hca, const struct qp *qp, const struct send_op *op
 		.real_time = qp->real_time,
 	};
 
+	if (op->rndv != RNDV_NONE) {
+		req_tm_done(hca, qp, op, error);
+		return;
+	}
 	if (!error && !w->cqe)
 		return;
 	if (!error && req_answer_in_cqe(qp, w)) {
@@ -240,6 +246,7 @@ void req_reap(struct hca *hca, struct qp *qp)
 {
 	struct requester *req = qp->req;
 	enum cqe_error error;
+	enum async_event event;
 	struct send_op *op;
 	uint16_t stream;
 
@@ -247,12 +254,14 @@ void req_reap(struct hca *hca, struct qp *qp)
 		error = op->error;
 		if (error) {
 			stream = op->w.stream;
+			/* No CQE tells of a FIN. */
+			event = op->rndv == RNDV_FIN ? EV_WQ_CATAS_ERROR : 0;
 			req_complete(hca, qp, op, error);
 			req_op_remove(req, op);
 			if (req_goes_on(qp, error, stream))
 				continue;
 			if (conn_reliable(qp) || qp->type == QPT_REG_UMR)
-				qp_to_error(hca, qp, error, 0);
+				qp_to_error(hca, qp, error, event);
 			else
 				qp_to_sq_error(hca, qp, error);
 			return;

@@ -366,6 +366,8 @@ static enum step req_run_local(struct hca *hca, struct qp *qp, struct send_op *o
 		error = ERR_WQE_INVALID;
 	} else if (op->w.opcode == WQE_UMR) {
 		error = umr_execute(hca, qp, &op->w);
+	} else if (op->w.opcode == WQE_TAG_MATCHING) {
+		error = req_tm_execute(hca, qp, &op->w);
 	}
 	qp->req->cur = TAILQ_NEXT(op, link);
 	if (error) {

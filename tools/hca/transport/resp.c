@@ -86,6 +86,7 @@ void resp_flush(struct hca *hca, struct qp *qp)
 	if (!resp)
 		return;
 	resp->msg = MSG_NONE;
+	resp_tm_end(hca, qp, true);
 	resp_cancel_fault(hca, resp);
 	if (resp->have_rwqe)
 		resp_complete_error(hca, qp, ERR_FLUSHED);
@@ -122,6 +123,7 @@ void resp_clear(struct hca *hca, struct qp *qp)
 	resp->rd_jobs = 0;
 	memset(resp->replay, 0, sizeof(resp->replay));
 	resp->msg = MSG_NONE;
+	resp_tm_end(hca, qp, false);
 	resp->have_rwqe = false;
 	resp->ahead = false;
 	resp->nak_sent = false;
@@ -163,8 +165,10 @@ void resp_forget_srq(struct hca *hca, struct srq *srq)
  */
 void resp_free(struct hca *hca, struct qp *qp)
 {
-	if (qp->resp)
+	if (qp->resp) {
 		watch_set(hca, &qp->resp->watch, false);
+		resp_tm_end(hca, qp, false);
+	}
 	free(qp->resp);
 	qp->resp = NULL;
 }

@@ -39,9 +39,16 @@ struct resp_job {
 /* The message in progress. MSG_SKIP: UC drops packets until the first packet of a message. */
 enum resp_msg { MSG_NONE, MSG_SEND, MSG_WRITE, MSG_SKIP };
 
+/* How the tag of the message in progress was matched; from TM_MSG_EAGER on, an entry is held. */
+enum resp_tm { TM_MSG_NONE, TM_MSG_NO_TAG, TM_MSG_UNEXPECTED, TM_MSG_EAGER, TM_MSG_SW_RNDV,
+	       TM_MSG_RNDV };
+
 struct responder {
 	struct run run;
 	enum resp_msg msg;		/* message in progress, if more packets of it follow */
+	enum resp_tm tm;		/* of a queue pair with an XRQ */
+	bool tm_counted;		/* the unexpected message has been counted */
+	uint16_t tm_index;		/* entry of the list of tags that is held */
 	bool have_rwqe;
 	bool ahead;			/* WQE rq_hw + 1 was consumed before WQE rq_hw */
 	uint16_t rwqe_idx;		/* index of the receive WQE, for its CQE */
@@ -144,6 +151,14 @@ void resp_refuse(struct hca *hca, struct qp *qp, const struct packet *p, const s
 void resp_refuse_answer(struct hca *hca, struct qp *qp, const struct packet *p, enum mk_result res);
 const struct refusal *resp_wqe_refusal(int err);
 const struct refusal *resp_key_refusal(const struct qp *qp, enum mk_result res);
+
+/* resp_tm.c: messages with tags */
+enum outcome resp_tm_begin(struct hca *hca, struct qp *qp, const struct bth_desc *d,
+			   const struct packet *p);
+void resp_tm_took_wqe(struct qp *qp);
+enum outcome resp_tm_send(struct hca *hca, struct qp *qp, const struct bth_desc *d,
+			  const struct packet *p, const struct refusal **why);
+void resp_tm_end(struct hca *hca, struct qp *qp, bool tell);
 
 /* resp_fault.c: page faults */
 bool resp_stall(struct hca *hca, struct qp *qp, uint32_t psn, struct page_fault *f);

@@ -14,6 +14,7 @@
 #include "qp.h"
 #include "resp.h"
 #include "srq.h"
+#include "tm.h"
 #include "umr.h"
 
 static const struct bth_desc bth_table[BTH_OP_MASK + 1] = {
@@ -98,6 +99,7 @@ static enum outcome resp_send(struct hca *hca, struct qp *qp, const struct bth_d
 	enum outcome o = resp_need_wqe(hca, qp, why);
 	enum cqe_error error = ERR_NONE;
 
+	resp_tm_took_wqe(qp);
 	if (o != DONE)
 		return o;
 	if (d->first)
@@ -123,6 +125,18 @@ static enum outcome resp_send(struct hca *hca, struct qp *qp, const struct bth_d
 	if (d->last)
 		resp_complete(hca, qp, p, resp->got, in_cqe);
 	return DONE;
+}
+
+/* A message to a queue pair with an XRQ. */
+static enum outcome resp_send_tagged(struct hca *hca, struct qp *qp, const struct bth_desc *d,
+				     const struct packet *p, const struct refusal **why)
+{
+	enum outcome o = resp_tm_begin(hca, qp, d, p);
+
+	if (o != DONE)
+		return o;
+	return qp->resp->tm >= TM_MSG_EAGER ? resp_tm_send(hca, qp, d, p, why) :
+					      resp_send(hca, qp, d, p, why);
 }
 
 static enum outcome resp_begin_write(struct hca *hca, struct qp *qp, const struct packet *p)
@@ -235,7 +249,9 @@ enum outcome resp_message(struct hca *hca, struct qp *qp, const struct bth_desc 
 	if (d->first != (resp->msg == MSG_NONE) || (!d->first && d->msg != resp->msg) ||
 	    !resp_length_ok(qp, d, p))
 		return REFUSED;
-	if (d->msg == MSG_SEND)
+	if (d->msg == MSG_SEND && tm_srq(qp))
+		o = resp_send_tagged(hca, qp, d, p, why);
+	else if (d->msg == MSG_SEND)
 		o = resp_send(hca, qp, d, p, why);
 	else
 		o = resp_write(hca, qp, d, p, why);

@@ -15,6 +15,7 @@
 #include "resp.h"
 #include "sg.h"
 #include "srq.h"
+#include "tm.h"
 #include "wqe.h"
 
 static struct srq *resp_xrc_srq(struct hca *hca, const struct qp *qp, uint32_t srqn)
@@ -147,8 +148,8 @@ static int resp_pop_own(struct hca *hca, struct qp *qp, uint16_t *index, uint8_t
  */
 uint32_t resp_cqe_owner(const struct qp *qp, const struct srq *srq)
 {
-	/* An XRC message belongs to the owner of the SRQ, whose user index the CQE has. */
-	if (qp->type == QPT_XRC && srq)
+	/* A message in the CQ of the SRQ belongs to the owner of the SRQ. */
+	if (srq && srq_has_cq(srq))
 		return srq->cqe_version1 ? srq->user_index : srq->obj.num;
 	if (!qp->cqe_version1)
 		return srq ? srq->obj.num : 0;
@@ -173,7 +174,7 @@ int resp_take_wqe(struct hca *hca, struct qp *qp)
 
 	if (resp->have_rwqe)
 		return 0;
-	resp->rwqe_cqn = qp->type == QPT_XRC && srq ? srq->cqn : qp->cqn_rcv;
+	resp->rwqe_cqn = srq && srq_has_cq(srq) ? srq->cqn : qp->cqn_rcv;
 	resp->rwqe_owner = resp_cqe_owner(qp, srq);
 	if (srq)
 		n = srq_pop(hca, srq, &resp->rwqe_idx, buf, sizeof(buf));
@@ -236,6 +237,8 @@ static void resp_write_cqe(struct hca *hca, struct qp *qp, const struct packet *
 		c->imm_inval_pkey = c->opcode == CQE_RESP_SEND ? resp_pkey(qp, p) : p->imm;
 		c->src_qp = (p->opcode & BTH_SERVICE_MASK) == BTH_UD ? p->sqpn : qp->remote_qpn;
 		link_of(hca)->to_cqe(hca, p, c);
+		if (qp->srq && qp->srq->tm)	/* as tm_complete() */
+			c->grh = false;
 		c->solicited = p->solicited || c->error;
 	}
 	resp->have_rwqe = false;
@@ -280,6 +283,19 @@ static uint8_t resp_cqe_opcode(uint8_t bth)
 	}
 }
 
+/* Tell that no tag was matched, if the queue pair has an XRQ. The message is complete. */
+static void resp_label(struct hca *hca, const struct qp *qp, struct completion *c)
+{
+	struct responder *resp = qp->resp;
+
+	if (resp->tm == TM_MSG_NONE)
+		return;
+	c->is_tm = true;
+	c->tm.op = resp->tm == TM_MSG_NO_TAG ? TM_NO_TAG : TM_UNEXPECTED;
+	tm_trace(hca, qp, &c->tm);
+	resp->tm = TM_MSG_NONE;
+}
+
 /**
  * resp_complete() - complete the receive WQE in use
  * @hca: the HCA
@@ -293,6 +309,7 @@ void resp_complete(struct hca *hca, struct qp *qp, const struct packet *p, uint3
 {
 	struct completion c = { .opcode = resp_cqe_opcode(p->opcode), .byte_cnt = bytes };
 
+	resp_label(hca, qp, &c);
 	if (in_cqe) {
 		c.inline_data = p->payload;
 		c.inline_len = p->head.len;

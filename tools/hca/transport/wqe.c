@@ -13,6 +13,9 @@
 
 #define SEG_INLINE	0x80000000u
 #define SEG_MAX		0x80000000ull	/* what a byte count of 0 stands for */
+#define TM_SEG_BYTES	32
+#define TM_FLAG_SYNC	0x40
+#define TM_FLAG_CQE	0x80
 #define AV_EXTENDED	0x80000000u
 #define AV_BASE_BYTES	16
 #define AV_FULL_BYTES	48
@@ -46,6 +49,7 @@ static const struct op_desc op_table[] = {
 	[WQE_MASKED_CS] = { "MASKED_CS", RC | XRC | DCI, .remote = 16, .atomic = 32, .data = true },
 	[WQE_MASKED_FA] = { "MASKED_FA", RC | XRC | DCI, .remote = 16, .atomic = 16, .data = true },
 	[WQE_UMR] = { "UMR", RC | UC | XRC | DCI | UMRQP, .local = true },
+	[WQE_TAG_MATCHING] = { "TAG_MATCHING", RC, .local = true },
 };
 
 static int wqe_bad(struct send_wqe *w, const char *why)
@@ -233,13 +237,44 @@ static int wqe_parse_segments(struct send_wqe *w, const struct op_desc *d, enum 
 	return w->is_atomic && w->len != 8 ? wqe_bad(w, "atomic result not 8 bytes") : 0;
 }
 
+/*
+ * Decode the segment of a change of the list of tags, and the buffer of an append. Libraries leave
+ * what the segment does not need as the WQE before left it, so reserved bytes may have any value.
+ */
+static int wqe_parse_tm(struct send_wqe *w)
+{
+	const uint8_t *p = w->raw + WQE_DS;
+	struct wqe_tm *tm = &w->tm;
+	unsigned int ds = 1 + TM_SEG_BYTES / WQE_DS;
+
+	if (w->cqe)
+		return wqe_bad(w, "a tag segment asks for its completion itself");
+	if (w->ds < ds)
+		return wqe_bad(w, "no room for the tag segment");
+	*tm = (struct wqe_tm){
+		.op = p[0] >> 4, .cqe = p[1] & TM_FLAG_CQE, .sync = p[1] & TM_FLAG_SYNC,
+		.index = get_be16(p + 2), .sw_phase = get_be16(p + 6),
+		.tag = get_be64(p + 16), .mask = get_be64(p + 24),
+	};
+	if (tm->op > WQE_TM_REMOVE || p[0] & 0xf || p[1] & ~(TM_FLAG_CQE | TM_FLAG_SYNC))
+		return wqe_bad(w, "unknown operation or flag of a tag segment");
+	if (w->ds != ds + (tm->op == WQE_TM_APPEND))
+		return wqe_bad(w, "a tag segment with another number of buffers than it needs");
+	if (tm->op != WQE_TM_APPEND)
+		return 0;
+	if (wqe_parse_data(w, ds * WQE_DS))
+		return -EINVAL;
+	return w->seg[0].inl && w->nseg ? wqe_bad(w, "inline segment as a tagged buffer") : 0;
+}
+
 /**
  * wqe_parse_send() - decode a whole send WQE
  * @w: the caller fills @w->raw with the whole WQE in one piece; the other members are set here
  * @type: service type of the queue pair, which determines the opcodes and segments
  *
  * Implements the segments of linux/mlx5/qp.h: control, XRC, datagram, remote address, atomic,
- * masked atomic, data and inline. The segments of a UMR are not decoded; @w->umr points at them.
+ * masked atomic, data and inline; and the tag segment. The segments of a UMR are not decoded;
+ * @w->umr points at them.
  * Every reference into the WQE is bounded by its ds count. Pure.
  *
  * Return: 0, or -EINVAL with @w->why.
@@ -268,7 +303,7 @@ int wqe_parse_send(struct send_wqe *w, enum qp_type type)
 	if (d->local) {
 		w->umr = w->raw + WQE_DS;
 		w->umr_len = (w->ds - 1) * WQE_DS;
-		return 0;
+		return w->opcode == WQE_TAG_MATCHING ? wqe_parse_tm(w) : 0;
 	}
 	return wqe_parse_segments(w, d, type);
 }

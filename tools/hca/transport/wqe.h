@@ -22,6 +22,7 @@ enum wqe_opcode {
 	WQE_NOP = 0x00, WQE_SEND_INVAL = 0x01, WQE_RDMA_WRITE = 0x08, WQE_RDMA_WRITE_IMM = 0x09,
 	WQE_SEND = 0x0a, WQE_SEND_IMM = 0x0b, WQE_RDMA_READ = 0x10, WQE_ATOMIC_CS = 0x11,
 	WQE_ATOMIC_FA = 0x12, WQE_MASKED_CS = 0x14, WQE_MASKED_FA = 0x15, WQE_UMR = 0x25,
+	WQE_TAG_MATCHING = 0x28,
 };
 
 enum wqe_fence {
@@ -33,6 +34,18 @@ struct wqe_seg {
 	uint64_t len;		/* up to 2^31 */
 	uint32_t lkey;
 	const uint8_t *inl;	/* inline data instead of addr/lkey */
+};
+
+enum wqe_tm_op { WQE_TM_NOP = 0, WQE_TM_APPEND = 1, WQE_TM_REMOVE = 2 };
+
+/* The segment of WQE_TAG_MATCHING: a change of a list of tagged buffers. */
+struct wqe_tm {
+	enum wqe_tm_op op;
+	bool cqe;		/* completion wanted */
+	bool sync;		/* sw_phase is valid */
+	uint16_t index;		/* APPEND: entry for the next append; REMOVE: entry */
+	uint16_t sw_phase;	/* unexpected messages that software has processed */
+	uint64_t tag, mask;
 };
 
 struct send_wqe {
@@ -52,6 +65,7 @@ struct send_wqe {
 	uint32_t rkey;
 	uint64_t swap_add, compare, swap_mask, compare_mask;
 	struct wqe_av av;
+	struct wqe_tm tm;
 	const uint8_t *umr;	/* UMR: what follows the control segment */
 	size_t umr_len;
 	const char *why;	/* decode failure, for the trace */

@@ -78,6 +78,12 @@ static void decode_cqe(struct rig_cqe *e, const uint8_t *cqe128)
 	e->time = get_be64(cqe + 48);
 	c->byte_cnt = get_be32(cqe + 44);
 	c->imm_inval_pkey = get_be32(cqe + 36);
+	c->is_tm = cqe[40] == 1;
+	c->tm.op = cqe[41];
+	c->tm.index = get_be16(cqe + 42);
+	c->tm.success = cqe[0] >> 7;
+	c->tm.hw_phase = get_be16(cqe + 4);
+	memcpy(c->tm.header, cqe, TM_HEADER_BYTES);
 	if (cqe[63] >> 2 & 3) {
 		c->inline_len = c->byte_cnt;
 		memcpy(e->data, cqe[63] >> 2 & 1 ? cqe : cqe128, c->byte_cnt);
