@@ -126,6 +126,7 @@ static void device_fill_srq_limits(struct mlx5_ib_dev *dev, struct ib_device_att
 	props->max_srq = 1 << MLX5_CAP_GEN(dev->mdev, log_max_srq);
 	props->max_srq_wr = mlx5_ib_max_srq_wr(&dev->caps);
 	props->max_srq_sge = mlx5_ib_max_srq_sge(&dev->caps);
+	mlx5_ib_fill_tm_caps(&props->tm_caps, &dev->caps);
 }
 
 static void device_fill_mcast_limits(struct mlx5_core_dev *mdev, struct ib_device_attr *props)

@@ -78,9 +78,13 @@ static const struct raw_form qp_form = RAW_FORM("QP", QUERY_QP, query_qp, qpc, q
 static const struct raw_form dct_form = RAW_FORM("DCT", QUERY_DCT, query_dct,
 						 dct_context_entry, dctc);
 static const struct raw_form cq_form = RAW_FORM("CQ", QUERY_CQ, query_cq, cq_context, cqc);
-static const struct raw_form rmp_form = RAW_FORM("SRQ", QUERY_RMP, query_rmp, rmp_context, rmpc);
-static const struct raw_form xrc_srq_form = RAW_FORM("SRQ", QUERY_XRC_SRQ, query_xrc_srq,
-						     xrc_srq_context_entry, xrc_srqc);
+static const struct raw_form srq_forms[] = {
+	[IB_SRQT_BASIC] = RAW_FORM("SRQ", QUERY_RMP, query_rmp, rmp_context, rmpc),
+	[IB_SRQT_XRC] = RAW_FORM("SRQ", QUERY_XRC_SRQ, query_xrc_srq, xrc_srq_context_entry,
+				 xrc_srqc),
+	[IB_SRQT_TM] = RAW_FORM("SRQ", QUERY_XRQ, query_xrq, xrq_context, xrqc),
+};
+
 static const struct raw_form mkey_form = RAW_FORM("mkey", QUERY_MKEY, query_mkey,
 						  memory_key_mkey_entry, mkc);
 
@@ -247,7 +251,8 @@ int mlx5_ib_fill_res_srq_entry(struct sk_buff *msg, struct ib_srq *ibsrq)
  * @ibsrq: shared receive queue, on which resource tracking holds a reference
  *
  * Shows struct mlx5_ifc_rmpc_bits as QUERY_RMP returns it; of an XRC SRQ, struct
- * mlx5_ifc_xrc_srqc_bits as QUERY_XRC_SRQ returns it. May sleep.
+ * mlx5_ifc_xrc_srqc_bits as QUERY_XRC_SRQ returns it; of an SRQ with tag matching, struct
+ * mlx5_ifc_xrqc_bits as QUERY_XRQ returns it. May sleep.
  *
  * Return: 0; -EMSGSIZE if the message is full; -EAGAIN if the device has destroyed the queue, or
  * may have destroyed it (mlx5_ib_fw_check_exists()); -ENOMEM; or the errno of a firmware refusal.
@@ -257,8 +262,8 @@ int mlx5_ib_fill_res_srq_entry_raw(struct sk_buff *msg, struct ib_srq *ibsrq)
 	struct mlx5_ib_srq *srq = to_msrq(ibsrq);
 
 	return put_raw(msg, to_mdev(ibsrq->device),
-		       ibsrq->srq_type == IB_SRQT_XRC ? &xrc_srq_form : &rmp_form, srq->rsc.uid,
-		       srq->rsc.num, &srq->rsc.attempt);
+		       &srq_forms[ibsrq->srq_type], srq->rsc.uid, srq->rsc.num,
+		       &srq->rsc.attempt);
 }
 
 /* ---- memory regions ----------------------------------------------------------------- */

@@ -536,6 +536,12 @@ static int devx_identify_qp(const struct ib_qp *ibqp, u8 kind, struct devx_named
 	return 0;
 }
 
+/* What an SRQ of each type is at the device. */
+static const u8 devx_srq_kinds[] = {
+	[IB_SRQT_BASIC] = MLX5_IB_DEVX_RMP, [IB_SRQT_XRC] = MLX5_IB_DEVX_XRC_SRQ,
+	[IB_SRQT_TM] = MLX5_IB_DEVX_XRQ,
+};
+
 static int devx_identify(struct ib_uobject *uobj, u8 kind, struct devx_named *named)
 {
 	struct mlx5_ib_devx_obj *obj = uobj->object;
@@ -558,9 +564,8 @@ static int devx_identify(struct ib_uobject *uobj, u8 kind, struct devx_named *na
 		return devx_identify_qp(uobj->object, kind, named);
 	case UVERBS_OBJECT_SRQ:
 		srq = to_msrq(uobj->object);
-		devx_name_as(named, srq->ibsrq.srq_type == IB_SRQT_XRC ? MLX5_IB_DEVX_XRC_SRQ :
-									 MLX5_IB_DEVX_RMP,
-			     srq->rsc.num, &srq->rsc.attempt);
+		devx_name_as(named, devx_srq_kinds[srq->ibsrq.srq_type], srq->rsc.num,
+			     &srq->rsc.attempt);
 		return 0;
 	case UVERBS_OBJECT_WQ:
 		rwq = to_mrwq(uobj->object);

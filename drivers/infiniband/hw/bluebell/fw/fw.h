@@ -126,6 +126,7 @@ int mlx5_ib_fw_query_wq_state(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 
 int mlx5_ib_fw_create_dct(struct mlx5_ib_dev *dev, u16 uid, const void *dctc, u32 *dctn, u32 *ece);
 
 int mlx5_ib_fw_arm_rmp(struct mlx5_ib_dev *dev, u16 uid, u32 rmpn, u16 limit);
+int mlx5_ib_fw_arm_xrq(struct mlx5_ib_dev *dev, u16 uid, u32 xrqn, u16 limit);
 int mlx5_ib_fw_arm_xrc_srq(struct mlx5_ib_dev *dev, u16 uid, u32 srqn, u16 limit);
 
 void mlx5_ib_fw_name_mcg(u32 *in, u16 opcode, u32 qpn, const union ib_gid *gid);

@@ -36,6 +36,7 @@ static const struct {
 	{ MLX5_CMD_OP_CREATE_QP, MLX5_CMD_OP_DESTROY_QP },
 	{ MLX5_CMD_OP_CREATE_RMP, MLX5_CMD_OP_DESTROY_RMP },
 	{ MLX5_CMD_OP_CREATE_XRC_SRQ, MLX5_CMD_OP_DESTROY_XRC_SRQ },
+	{ MLX5_CMD_OP_CREATE_XRQ, MLX5_CMD_OP_DESTROY_XRQ },
 	{ MLX5_CMD_OP_CREATE_SQ, MLX5_CMD_OP_DESTROY_SQ },
 	{ MLX5_CMD_OP_CREATE_RQ, MLX5_CMD_OP_DESTROY_RQ },
 	{ MLX5_CMD_OP_CREATE_TIS, MLX5_CMD_OP_DESTROY_TIS },
@@ -654,6 +655,28 @@ int mlx5_ib_fw_arm_xrc_srq(struct mlx5_ib_dev *dev, u16 uid, u32 srqn, u16 limit
 	MLX5_SET(arm_xrc_srq_in, in, op_mod, MLX5_ARM_XRC_SRQ_IN_OP_MOD_XRC_SRQ);
 	MLX5_SET(arm_xrc_srq_in, in, xrc_srqn, srqn);
 	MLX5_SET(arm_xrc_srq_in, in, lwm, limit);
+	return mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
+}
+
+/**
+ * mlx5_ib_fw_arm_xrq - ARM_XRQ: set the limit of an SRQ with tag matching
+ * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
+ * @xrqn: number of the XRQ: the device's object for the SRQ
+ * @limit: the device reports one event when fewer than @limit WQEs are left; 0 for no event
+ *
+ * May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_ib_fw_arm_xrq(struct mlx5_ib_dev *dev, u16 uid, u32 xrqn, u16 limit)
+{
+	u32 out[MLX5_ST_SZ_DW(arm_xrq_out)] = {};
+	u32 in[MLX5_ST_SZ_DW(arm_xrq_in)] = {};
+
+	MLX5_SET(arm_xrq_in, in, opcode, MLX5_CMD_OP_ARM_XRQ);
+	MLX5_SET(arm_xrq_in, in, xrqn, xrqn);
+	MLX5_SET(arm_xrq_in, in, lwm, limit);
 	return mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
 }
 

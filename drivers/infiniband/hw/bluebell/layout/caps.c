@@ -129,6 +129,8 @@ void mlx5_ib_read_caps(struct mlx5_core_dev *mdev, struct mlx5_ib_caps *caps)
 		.mdev = mdev,
 		.has_srq = has_srq,
 		.has_xrc = has_srq && MLX5_CAP_GEN(mdev, xrc),
+		.has_tm = has_srq && MLX5_CAP_GEN(mdev, tag_matching) &&
+			  MLX5_CAP_GEN(mdev, rndv_offload_rc),
 		.relaxed_ordering_read = caps_relaxed_ordering_read(mdev),
 		.real_time = caps_qp_ts_formats(mdev) != MLX5_TIMESTAMP_FORMAT_CAP_FREE_RUNNING,
 		.qp_ts_format = caps_qp_ts_format(mdev),

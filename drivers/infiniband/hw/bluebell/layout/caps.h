@@ -20,6 +20,7 @@ struct mlx5_core_dev;
  * @mdev: the device, for capabilities that need no computation
  * @has_srq: shared receive queues exist
  * @has_xrc: XRC domains, SRQs and queue pairs exist
+ * @has_tm: SRQs with tag matching exist, and the device serves rendezvous messages of RC
  * @relaxed_ordering_read: the device may let PCIe reorder reads. This can depend on the PCI
  *	configuration, and reading the configuration for each registration would take too long
  * @real_time: the device can put time stamps of its real-time clock in completions
@@ -41,6 +42,7 @@ struct mlx5_ib_caps {
 	struct mlx5_core_dev *mdev;
 	bool has_srq;
 	bool has_xrc;
+	bool has_tm;
 	bool relaxed_ordering_read;
 	bool real_time;
 	u8 qp_ts_format;

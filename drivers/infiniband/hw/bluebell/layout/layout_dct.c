@@ -46,7 +46,7 @@ int mlx5_ib_dct_check_create(const struct ib_qp_init_attr *init,
 	if (ucmd->sq_wqe_count || ucmd->rq_wqe_count)
 		return refuse(caps->mdev, -EINVAL, "DCT with queues of %u and %u WQEs, has none",
 			      ucmd->sq_wqe_count, ucmd->rq_wqe_count);
-	if (!init->srq || init->srq->srq_type == IB_SRQT_XRC || !init->recv_cq)
+	if (!init->srq || init->srq->srq_type != IB_SRQT_BASIC || !init->recv_cq)
 		return refuse(caps->mdev, -EINVAL, "DCT without a basic SRQ, or without a CQ");
 	return 0;
 }

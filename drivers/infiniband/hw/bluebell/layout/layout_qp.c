@@ -220,11 +220,15 @@ int mlx5_ib_qp_check_create(const struct ib_qp_init_attr *init,
 			return refuse(caps->mdev, -EOPNOTSUPP,
 				      "QP with packet-based credits: the device has none (qp_packet_based)");
 	}
+	if (init->srq && init->srq->srq_type == IB_SRQT_TM && init->qp_type != IB_QPT_RC)
+		return refuse(caps->mdev, -EINVAL,
+			      "QP with an SRQ with tag matching must be RC (type 2), not of type %d",
+			      init->qp_type);
 	return qp_check_create_flags(init, caps);
 }
 
 /**
- * mlx5_ib_qp_check_uidx - check the user index of a new QP or XRC SRQ
+ * mlx5_ib_qp_check_uidx - check the user index of a new QP, or of an SRQ that has a CQ
  * @uidx: the index
  * @given: the request was long enough to carry an index
  * @cqe_version: version of the CQE format, from the user's context: 1 if completions carry user
@@ -302,10 +306,14 @@ static void qpc_fill_queues(void *qpc, const struct ib_qp_init_attr *init,
 	} else {
 		MLX5_SET(qpc, qpc, rq_type, MLX5_ZERO_LEN_RQ);
 	}
-	if (ucmd->sq_wqe_count)
+	if (ucmd->sq_wqe_count) {
 		MLX5_SET(qpc, qpc, log_sq_size, ilog2(ucmd->sq_wqe_count));
-	else
-		MLX5_SET(qpc, qpc, no_sq, 1);
+		return;
+	}
+	MLX5_SET(qpc, qpc, no_sq, 1);
+	/* The device itself sends, to read the data of rendezvous messages. */
+	if (init->srq && init->srq->srq_type == IB_SRQT_TM)
+		MLX5_SET(qpc, qpc, offload_type, MLX5_QPC_OFFLOAD_TYPE_RNDV);
 }
 
 /**

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Shared receive queue layout: sizes, the library's request, the context of an XRC SRQ, and the
- * context of an RMP (receive memory pool), the device's object for an SRQ without XRC. Pure
- * functions only.
+ * Shared receive queue layout: sizes, the library's request, the context of an XRC SRQ, that of an
+ * XRQ, the device's object for an SRQ with tag matching, and that of an RMP (receive memory pool),
+ * the device's object for all other SRQs. Pure functions only.
  */
 
 #include <linux/bits.h>
@@ -21,6 +21,11 @@
 /* The context of an XRC SRQ has the log of its stride minus this offset, in three bits. */
 #define XRC_STRIDE_SHIFT	4
 #define XRC_MAX_STRIDE		BIT(XRC_STRIDE_SHIFT + 7)
+/* The context of an XRQ has 4 bits for the log of the number of entries of its list of tags. */
+#define MAX_LOG_TAGS		15
+/* Bytes of a message that announces a rendezvous, and buffers of a tag: no capability says. */
+#define TM_MAX_RNDV_BYTES	64
+#define TM_MAX_SGE		1
 
 static u32 srq_max_stride(const struct mlx5_ib_caps *caps)
 {
@@ -53,6 +58,50 @@ u32 mlx5_ib_max_srq_sge(const struct mlx5_ib_caps *caps)
 }
 
 /**
+ * mlx5_ib_max_srq_tags - maximum number of tags of an SRQ with tag matching
+ * @caps: what the device can do
+ *
+ * Return: one less than the number of entries that a list of tags can have: the entry that the next
+ * tag will fill is always free. 0 for a device without tag matching.
+ */
+u32 mlx5_ib_max_srq_tags(const struct mlx5_ib_caps *caps)
+{
+	if (!caps->has_tm)
+		return 0;
+	return (1U << min(MLX5_CAP_GEN(caps->mdev, log_tag_matching_list_sz), MAX_LOG_TAGS)) - 1;
+}
+
+/**
+ * mlx5_ib_fill_tm_caps - say what SRQs with tag matching can have
+ * @tm: zeroed; stays zeroed for a device without tag matching
+ * @caps: what the device can do
+ */
+void mlx5_ib_fill_tm_caps(struct ib_tm_caps *tm, const struct mlx5_ib_caps *caps)
+{
+	if (!caps->has_tm)
+		return;
+	tm->max_rndv_hdr_size = TM_MAX_RNDV_BYTES;
+	tm->max_num_tags = mlx5_ib_max_srq_tags(caps);
+	tm->flags = IB_TM_CAP_RNDV_RC;
+	tm->max_ops = 1U << MLX5_CAP_GEN(caps->mdev, log_max_qp_sz);
+	tm->max_sge = TM_MAX_SGE;
+}
+
+static bool srq_type_exists(enum ib_srq_type type, const struct mlx5_ib_caps *caps)
+{
+	switch (type) {
+	case IB_SRQT_BASIC:
+		return true;
+	case IB_SRQT_XRC:
+		return caps->has_xrc;
+	case IB_SRQT_TM:
+		return caps->has_tm;
+	default:
+		return false;
+	}
+}
+
+/**
  * mlx5_ib_srq_check_create - check a request to create an SRQ before anything is allocated
  * @type: enum ib_srq_type
  * @ucmd: the library's request (struct mlx5_ib_create_srq of rdma/mlx5-abi.h)
@@ -64,9 +113,10 @@ u32 mlx5_ib_max_srq_sge(const struct mlx5_ib_caps *caps)
 int mlx5_ib_srq_check_create(enum ib_srq_type type, const struct mlx5_ib_create_srq *ucmd,
 			     const struct mlx5_ib_caps *caps)
 {
-	if (type != IB_SRQT_BASIC && !(type == IB_SRQT_XRC && caps->has_xrc))
-		return refuse(caps->mdev, -EOPNOTSUPP, "SRQ of type %d, supported: BASIC (0)%s",
-			      type, caps->has_xrc ? ", XRC (1)" : "");
+	if (!srq_type_exists(type, caps))
+		return refuse(caps->mdev, -EOPNOTSUPP, "SRQ of type %d, supported: BASIC (0)%s%s",
+			      type, caps->has_xrc ? ", XRC (1)" : "",
+			      caps->has_tm ? ", TM (2)" : "");
 	if (ucmd->flags & ~MLX5_SRQ_FLAG_SIGNATURE || ucmd->reserved0 || ucmd->reserved1)
 		return refuse(caps->mdev, -EINVAL,
 			      "SRQ driver flags %#x, supported: %#x; reserved %#x %#x, must be 0",
@@ -79,8 +129,23 @@ int mlx5_ib_srq_check_create(enum ib_srq_type type, const struct mlx5_ib_create_
 }
 
 /**
+ * mlx5_ib_srq_check_tags - check how many tags an SRQ with tag matching is to hold
+ * @max_num_tags: the number that the user asks for
+ * @caps: what the device can do
+ *
+ * Return: 0, or -EINVAL.
+ */
+int mlx5_ib_srq_check_tags(u32 max_num_tags, const struct mlx5_ib_caps *caps)
+{
+	if (max_num_tags && max_num_tags <= mlx5_ib_max_srq_tags(caps))
+		return 0;
+	return refuse(caps->mdev, -EINVAL, "SRQ of %u tags, at least 1 and at most %u",
+		      max_num_tags, mlx5_ib_max_srq_tags(caps));
+}
+
+/**
  * mlx5_ib_calc_srq - compute the sizes of an SRQ as the library does
- * @type: IB_SRQT_BASIC or IB_SRQT_XRC
+ * @type: the type, which exists
  * @attr: the numbers of requests, and of scatter entries in a request, that the user asks for
  * @caps: what the device can do
  * @wq: the result
@@ -115,16 +180,8 @@ int mlx5_ib_calc_srq(enum ib_srq_type type, const struct ib_srq_attr *attr,
 	return 0;
 }
 
-/**
- * mlx5_ib_fill_rmpc - build the context of a new RMP
- * @rmpc: zeroed struct mlx5_ifc_rmpc_bits
- * @attr: values of the context
- */
-void mlx5_ib_fill_rmpc(void *rmpc, const struct mlx5_ib_srqc_attr *attr)
+static void srq_fill_wq(void *wq, const struct mlx5_ib_srqc_attr *attr)
 {
-	void *wq = MLX5_ADDR_OF(rmpc, rmpc, wq);
-
-	MLX5_SET(rmpc, rmpc, state, MLX5_RMPC_STATE_RDY);
 	MLX5_SET(wq, wq, wq_type, MLX5_WQ_TYPE_LINKED_LIST);
 	MLX5_SET(wq, wq, wq_signature, attr->wq_signature);
 	MLX5_SET(wq, wq, page_offset, attr->geo.page_offset);
@@ -133,6 +190,37 @@ void mlx5_ib_fill_rmpc(void *rmpc, const struct mlx5_ib_srqc_attr *attr)
 	MLX5_SET(wq, wq, log_wq_stride, attr->wq.wqe_shift);
 	MLX5_SET(wq, wq, log_wq_pg_sz, attr->geo.page_shift - MLX5_ADAPTER_PAGE_SHIFT);
 	MLX5_SET(wq, wq, log_wq_sz, ilog2(attr->wq.wqe_cnt));
+}
+
+/**
+ * mlx5_ib_fill_rmpc - build the context of a new RMP
+ * @rmpc: zeroed struct mlx5_ifc_rmpc_bits
+ * @attr: values of the context
+ */
+void mlx5_ib_fill_rmpc(void *rmpc, const struct mlx5_ib_srqc_attr *attr)
+{
+	MLX5_SET(rmpc, rmpc, state, MLX5_RMPC_STATE_RDY);
+	srq_fill_wq(MLX5_ADDR_OF(rmpc, rmpc, wq), attr);
+}
+
+/**
+ * mlx5_ib_fill_xrqc - build the context of a new XRQ
+ * @xrqc: zeroed struct mlx5_ifc_xrqc_bits
+ * @attr: values of the context
+ *
+ * The list has one entry more than tags, or as many more as the next power of two needs. The
+ * library fills entry 0 first.
+ */
+void mlx5_ib_fill_xrqc(void *xrqc, const struct mlx5_ib_srqc_attr *attr)
+{
+	MLX5_SET(xrqc, xrqc, state, MLX5_XRQC_STATE_GOOD);
+	MLX5_SET(xrqc, xrqc, topology, MLX5_XRQC_TOPOLOGY_TAG_MATCHING);
+	MLX5_SET(xrqc, xrqc, offload, MLX5_XRQC_OFFLOAD_RNDV);
+	MLX5_SET(xrqc, xrqc, user_index, attr->uidx);
+	MLX5_SET(xrqc, xrqc, cqn, attr->cqn);
+	MLX5_SET(xrqc, xrqc, tag_matching_topology_context.log_matching_list_sz,
+		 ilog2(attr->max_num_tags) + 1);
+	srq_fill_wq(MLX5_ADDR_OF(xrqc, xrqc, wq), attr);
 }
 
 /**

@@ -25,6 +25,8 @@ static_assert(MLX5_BYTE_OFF(modify_cq_in, pas) == MLX5_ST_SZ_BYTES(modify_cq_in)
 static_assert(MLX5_BYTE_OFF(create_qp_in, pas) == MLX5_ST_SZ_BYTES(create_qp_in));
 static_assert(MLX5_BYTE_OFF(create_rmp_in, ctx.wq.pas) == MLX5_ST_SZ_BYTES(create_rmp_in));
 static_assert(MLX5_BYTE_OFF(create_xrc_srq_in, pas) == MLX5_ST_SZ_BYTES(create_xrc_srq_in));
+static_assert(MLX5_BYTE_OFF(create_xrq_in, xrq_context.wq.pas) ==
+	      MLX5_ST_SZ_BYTES(create_xrq_in));
 static_assert(MLX5_BYTE_OFF(create_rq_in, ctx.wq.pas) == MLX5_ST_SZ_BYTES(create_rq_in));
 /* The memory of an SQ is described where that of an RQ is. */
 static_assert(MLX5_BYTE_OFF(create_rq_in, ctx.wq) == MLX5_BYTE_OFF(create_sq_in, ctx.wq));
@@ -179,17 +181,41 @@ int mlx5_ib_create_qp_cmd(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_ib_queue
 			     mlx5_ib_fw_create_qp(dev, uid, in, inlen, qpn, ece));
 }
 
+/*
+ * The command that creates an SRQ of each type: its bytes without the translation list, and what
+ * fills the context, which begins at byte @context.
+ */
+static const struct srq_form {
+	u16 opcode;
+	size_t size;
+	size_t context;
+	void (*fill)(void *context, const struct mlx5_ib_srqc_attr *attr);
+} srq_forms[] = {
+	[IB_SRQT_BASIC] = {
+		MLX5_CMD_OP_CREATE_RMP, MLX5_ST_SZ_BYTES(create_rmp_in),
+		MLX5_BYTE_OFF(create_rmp_in, ctx), mlx5_ib_fill_rmpc,
+	},
+	[IB_SRQT_XRC] = {
+		MLX5_CMD_OP_CREATE_XRC_SRQ, MLX5_ST_SZ_BYTES(create_xrc_srq_in),
+		MLX5_BYTE_OFF(create_xrc_srq_in, xrc_srq_context_entry), mlx5_ib_fill_xrc_srqc,
+	},
+	[IB_SRQT_TM] = {
+		MLX5_CMD_OP_CREATE_XRQ, MLX5_ST_SZ_BYTES(create_xrq_in),
+		MLX5_BYTE_OFF(create_xrq_in, xrq_context), mlx5_ib_fill_xrqc,
+	},
+};
+
 /**
  * mlx5_ib_create_srq_cmd - create a shared receive queue at the device
- * @dev: device with XRC if @type is IB_SRQT_XRC
+ * @dev: device that has SRQs of the type
  * @uid: user id that the command is sent for
- * @type: IB_SRQT_BASIC or IB_SRQT_XRC
+ * @type: the type
  * @mem: memory of the queue
  * @attr: attributes of the queue's context; the memory is filled in here
  * @num: gets the number of the queue
  *
- * Sends CREATE_RMP (struct mlx5_ifc_create_rmp_in_bits) or CREATE_XRC_SRQ (struct
- * mlx5_ifc_create_xrc_srq_in_bits). May sleep.
+ * Sends CREATE_RMP (struct mlx5_ifc_create_rmp_in_bits), CREATE_XRC_SRQ (struct
+ * mlx5_ifc_create_xrc_srq_in_bits) or CREATE_XRQ (struct mlx5_ifc_create_xrq_in_bits). May sleep.
  *
  * Return: 0; -ENOMEM; -ETIMEDOUT if firmware does not answer, and then an orphan takes over the
  * memory, and @mem is zeroed; or the errno of a firmware refusal.
@@ -197,26 +223,18 @@ int mlx5_ib_create_qp_cmd(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_ib_queue
 int mlx5_ib_create_srq_cmd(struct mlx5_ib_dev *dev, u16 uid, enum ib_srq_type type,
 			   struct mlx5_ib_queue_mem *mem, struct mlx5_ib_srqc_attr *attr, u32 *num)
 {
-	size_t size = type == IB_SRQT_XRC ? MLX5_ST_SZ_BYTES(create_xrc_srq_in) :
-					    MLX5_ST_SZ_BYTES(create_rmp_in);
-	u16 opcode = MLX5_CMD_OP_CREATE_RMP;
+	const struct srq_form *form = &srq_forms[type];
 	int inlen;
 
-	void *in __free(kvfree) = mlx5_ib_buf_alloc_cmd(&mem->buf, size, &inlen);
+	void *in __free(kvfree) = mlx5_ib_buf_alloc_cmd(&mem->buf, form->size, &inlen);
 
 	if (!in)
 		return -ENOMEM;
 	attr->geo = mem->buf.geo;
 	attr->dbr_addr = mem->db.dma;
-	if (type == IB_SRQT_XRC) {
-		mlx5_ib_fill_xrc_srqc(MLX5_ADDR_OF(create_xrc_srq_in, in, xrc_srq_context_entry),
-				      attr);
-		opcode = MLX5_CMD_OP_CREATE_XRC_SRQ;
-	} else {
-		mlx5_ib_fill_rmpc(MLX5_ADDR_OF(create_rmp_in, in, ctx), attr);
-	}
+	form->fill(in + form->context, attr);
 	return queue_created(dev, "an SRQ", mem,
-			     mlx5_ib_fw_create_object(dev, uid, opcode, in, inlen, num));
+			     mlx5_ib_fw_create_object(dev, uid, form->opcode, in, inlen, num));
 }
 
 /**

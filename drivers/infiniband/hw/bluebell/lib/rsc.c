@@ -265,7 +265,7 @@ static u32 rsc_event_type(const struct mlx5_ib_rsc *rsc)
 		[MLX5_IB_RES_DCT] = MLX5_OBJ_TYPE_DCT,
 	};
 
-	return types[rsc->ops->type];
+	return rsc->ops->event_object ?: types[rsc->ops->type];
 }
 
 /* Keep events and page faults from finding the object while the device destroys it. */

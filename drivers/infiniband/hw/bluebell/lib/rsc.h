@@ -28,6 +28,8 @@ struct mlx5_ib_rsc;
 /**
  * struct mlx5_ib_rsc_ops - properties and operations of a kind of object
  * @type: MLX5_RES_QP, MLX5_RES_SRQ or MLX5_IB_RES_DCT
+ * @event_object: MLX5_OBJ_TYPE_* by which the subscriptions of processes name an object; 0 if it
+ *	follows from @type
  * @name: name of the kind of object, for the log
  * @destroy_op: MLX5_CMD_OP_* of the command that destroys an object
  * @repeats_destroy: a refused command that destroys an object is repeated, for a third of a second
@@ -39,6 +41,7 @@ struct mlx5_ib_rsc;
  */
 struct mlx5_ib_rsc_ops {
 	enum mlx5_res_type type;
+	u16 event_object;
 	const char *name;
 	u16 destroy_op;
 	bool repeats_destroy;
