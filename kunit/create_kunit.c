@@ -411,6 +411,7 @@ static void log_names_what_firmware_keeps(struct kunit *test)
 	static const char *const names[NUM_OBJECT_IDS] = {
 		[OBJ_PD] = "PD", [OBJ_MR] = "mkey", [OBJ_CQ] = "CQ", [OBJ_RC_QP] = "QP",
 		[OBJ_UC_QP] = "QP", [OBJ_UD_QP] = "QP", [OBJ_SRQ] = "SRQ", [OBJ_SRQ_QP] = "QP",
+		[OBJ_TM_SRQ] = "XRQ",
 		[OBJ_XRCD] = "XRC domain", [OBJ_XRC_SRQ] = "XRC SRQ", [OBJ_XRC_INI] = "QP",
 		[OBJ_XRC_TGT] = "XRC target", [OBJ_RAW_QP] = "TIS", [OBJ_SENDER] = "TIS",
 		[OBJ_WQ] = "WQ", [OBJ_RQT] = "RQT", [OBJ_RSS_QP] = "TIR",
@@ -526,6 +527,8 @@ static const struct memory_case {
 	{ "XRC SRQ buffer 32 bytes off a cache line", OBJ_XRC_SRQ, FIELD(srq_buf), MISALIGNED_32,
 	  -EINVAL },
 	{ "XRC SRQ record that is not mapped", OBJ_XRC_SRQ, FIELD(srq_db), UNMAPPED, -EFAULT },
+	{ "TM SRQ buffer that is not mapped", OBJ_TM_SRQ, FIELD(srq_buf), UNMAPPED, -EFAULT },
+	{ "TM SRQ buffer in the second half of 4 KiB", OBJ_TM_SRQ, FIELD(srq_buf), HALF, -EINVAL },
 	{ "buffer of an XRC initiator that is not mapped", OBJ_XRC_INI, FIELD(qp_buf), UNMAPPED,
 	  -EFAULT },
 	{ "SRQ record that is not mapped", OBJ_SRQ, FIELD(srq_db), UNMAPPED, -EFAULT },

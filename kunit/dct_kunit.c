@@ -183,6 +183,7 @@ static void requests_for_targets_are_checked(struct kunit *test)
 {
 	static struct ib_srq basic = { .srq_type = IB_SRQT_BASIC };
 	static struct ib_srq xrc = { .srq_type = IB_SRQT_XRC };
+	static struct ib_srq tm = { .srq_type = IB_SRQT_TM };
 	static struct ib_cq cq;
 	static const struct {
 		struct mlx5_ib_create_qp ucmd;
@@ -209,6 +210,7 @@ static void requests_for_targets_are_checked(struct kunit *test)
 		  -EINVAL },
 		{ { .flags = TYPE_DCT }, { .recv_cq = &cq }, -EINVAL },
 		{ { .flags = TYPE_DCT }, { .srq = &xrc, .recv_cq = &cq }, -EINVAL },
+		{ { .flags = TYPE_DCT }, { .srq = &tm, .recv_cq = &cq }, -EINVAL },
 		{ { .flags = TYPE_DCT }, { .srq = &basic }, -EINVAL },
 	};
 	struct mlx5_ib_caps *caps = make_caps(test);

@@ -288,6 +288,39 @@ static void limit_of_queues_is_that_of_its_capability(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, props.max_srq_sge, 0);
 }
 
+static void tag_matching_is_reported_with_its_limits(struct kunit *test)
+{
+	struct mock *mock = make_device(test);
+	struct mlx5_ib_caps *caps = &mock->dev->caps;
+	struct mlx5_ib_query_device_resp resp;
+	struct ib_device_attr props;
+
+	MOCK_SET_CAP(caps, log_max_qp_sz, 8);
+	MOCK_SET_CAP(caps, log_tag_matching_list_sz, 7);
+	MOCK_SET_CAP(caps, tag_matching, 1);
+	query(mock, &props, &resp);
+	KUNIT_EXPECT_EQ(test, props.tm_caps.max_num_tags, 0);
+	MOCK_SET_CAP(caps, rndv_offload_rc, 1);
+	query(mock, &props, &resp);
+	KUNIT_EXPECT_EQ(test, props.tm_caps.max_rndv_hdr_size, 64);
+	KUNIT_EXPECT_EQ(test, props.tm_caps.max_num_tags, 127);
+	KUNIT_EXPECT_EQ(test, props.tm_caps.flags, IB_TM_CAP_RNDV_RC);
+	KUNIT_EXPECT_EQ(test, props.tm_caps.max_ops, 256);
+	KUNIT_EXPECT_EQ(test, props.tm_caps.max_sge, 1);
+	/* The context of the SRQ has four bits for the log of the size of the list. */
+	MOCK_SET_CAP(caps, log_tag_matching_list_sz, 31);
+	query(mock, &props, &resp);
+	KUNIT_EXPECT_EQ(test, props.tm_caps.max_num_tags, 32767);
+	MOCK_SET_CAP(caps, tag_matching, 0);
+	query(mock, &props, &resp);
+	KUNIT_EXPECT_EQ(test, props.tm_caps.max_num_tags, 0);
+	KUNIT_EXPECT_EQ(test, props.tm_caps.flags, 0);
+	MOCK_SET_CAP(caps, tag_matching, 1);
+	mock_set_issi(mock, 0);
+	query(mock, &props, &resp);
+	KUNIT_EXPECT_EQ(test, props.tm_caps.max_num_tags, 0);
+}
+
 static void limit_of_other_objects_is_that_of_its_capability(struct kunit *test)
 {
 	struct mock *mock = make_device(test);
@@ -621,6 +654,7 @@ static struct kunit_case device_cases[] = {
 	KUNIT_CASE(atomics_are_offered_if_the_device_has_them),
 	KUNIT_CASE(library_is_told_the_formats_of_compressed_cqes),
 	KUNIT_CASE(limit_of_queues_is_that_of_its_capability),
+	KUNIT_CASE(tag_matching_is_reported_with_its_limits),
 	KUNIT_CASE(limit_of_other_objects_is_that_of_its_capability),
 	KUNIT_CASE(identity_is_that_of_the_function),
 	KUNIT_CASE(sysfs_tells_what_the_function_is),

@@ -1004,11 +1004,11 @@ static void no_event(struct mlx5_ib_rsc *rsc, enum ib_event_type event)
 
 static void destroyed_verbs_queue_has_no_subscribers(struct kunit *test)
 {
-	/* The mock firmware keeps no DCTs or XRQs, and so accepts any number to destroy. */
+	/* The mock firmware keeps no DCTs or PSVs, and so accepts any number to destroy. */
 	static const struct mlx5_ib_rsc_ops ops[] = {
 		{ .type = MLX5_RES_QP, .name = "QP", .destroy_op = MLX5_CMD_OP_DESTROY_DCT,
 		  .event = no_event },
-		{ .type = MLX5_RES_SRQ, .name = "SRQ", .destroy_op = MLX5_CMD_OP_DESTROY_XRQ,
+		{ .type = MLX5_RES_SRQ, .name = "SRQ", .destroy_op = MLX5_CMD_OP_DESTROY_PSV,
 		  .event = no_event },
 	};
 	static const u32 types[] = { MLX5_OBJ_TYPE_QP, MLX5_OBJ_TYPE_RMP };
@@ -1036,6 +1036,30 @@ static void destroyed_verbs_queue_has_no_subscribers(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, mlx5_ib_rsc_destroy(&rsc[i]), 0);
 		KUNIT_EXPECT_EQ(test, num_sources(test), 1 - i);
 	}
+}
+
+/* An SRQ with tag matching is named by another type of object than SRQs are. */
+static void destroyed_xrq_has_no_subscribers(struct kunit *test)
+{
+	static const struct mlx5_ib_rsc_ops ops = {
+		.type = MLX5_RES_SRQ, .event_object = MLX5_OBJ_TYPE_XRQ, .name = "XRQ",
+		.destroy_op = MLX5_CMD_OP_DESTROY_PSV, .event = no_event,
+	};
+	struct mock *mock = make_mock(test);
+	struct mlx5_ib_devx_channel *channel = make_channel(test, false);
+	struct mlx5_ib_rsc *rsc = kunit_kzalloc(test, sizeof(*rsc), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, rsc);
+	rsc->dev = mock->dev;
+	rsc->ops = &ops;
+	rsc->num = NUM;
+	KUNIT_ASSERT_EQ(test, mlx5_ib_rsc_add(rsc), 0);
+	KUNIT_ASSERT_EQ(test, subscribe(test, channel, MLX5_OBJ_TYPE_XRQ, NUM,
+					MLX5_EVENT_TYPE_XRQ_ERROR, 0), 0);
+	KUNIT_ASSERT_EQ(test, subscribe(test, channel, MLX5_OBJ_TYPE_RMP, NUM, SRQ_LIMIT, 0), 0);
+	KUNIT_EXPECT_EQ(test, num_sources(test), 2);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_rsc_destroy(rsc), 0);
+	KUNIT_EXPECT_EQ(test, num_sources(test), 1);
 }
 
 static int create_verbs_cq(struct mock *mock, struct mlx5_ib_cq *cq)
@@ -1291,6 +1315,7 @@ static struct kunit_case devx_event_cases[] = {
 	KUNIT_CASE(queue_of_verbs_that_may_be_destroyed_gets_no_subscribers),
 	KUNIT_CASE(orphaned_devx_object_has_no_subscribers),
 	KUNIT_CASE(destroyed_verbs_queue_has_no_subscribers),
+	KUNIT_CASE(destroyed_xrq_has_no_subscribers),
 	KUNIT_CASE(cq_of_a_closed_process_has_no_subscribers),
 	KUNIT_CASE(lost_events_are_reported),
 	KUNIT_CASE(slot_is_used_again_for_another_subscription),

@@ -841,7 +841,7 @@ static void fail_event(struct mlx5_ib_rsc *rsc, enum ib_event_type type)
 }
 
 static const struct mlx5_ib_rsc_ops srq_ops = {
-	.type = MLX5_RES_SRQ, .name = "SRQ", .destroy_op = MLX5_CMD_OP_DESTROY_XRQ,
+	.type = MLX5_RES_SRQ, .name = "SRQ", .destroy_op = MLX5_CMD_OP_DESTROY_PSV,
 	.event = fail_event,
 };
 

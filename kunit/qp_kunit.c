@@ -62,6 +62,8 @@ static struct mlx5_ib_caps *make_caps(struct kunit *test, const struct device_ca
 #define BLOCK_LB	IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK
 #define END_PAD		IB_QP_CREATE_PCI_WRITE_END_PADDING
 
+static struct ib_srq some_srq, tm_srq = { .srq_type = IB_SRQT_TM };
+
 static const struct create_case {
 	const char *name;
 	enum ib_qp_type type;
@@ -178,6 +180,22 @@ static const struct mlx5_ib_caps *caps_without(struct kunit *test, unsigned int 
 		break;
 	}
 	return caps;
+}
+
+static void only_rc_has_an_srq_with_tag_matching(struct kunit *test)
+{
+	static const enum ib_qp_type types[] = {
+		IB_QPT_RC, IB_QPT_UC, IB_QPT_UD, IB_QPT_XRC_INI, IB_QPT_DRIVER,
+	};
+	const struct mlx5_ib_create_qp ucmd = {};
+	struct ib_qp_init_attr init = { .srq = &tm_srq };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		init.qp_type = types[i];
+		KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_create(&init, &ucmd, mock_caps(test)),
+				types[i] == IB_QPT_RC ? 0 : -EINVAL);
+	}
 }
 
 /* The features are in the order of caps_without(). */
@@ -530,8 +548,6 @@ static void payload_is_scattered_to_cqes_that_hold_it(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, cs_res), c->cs_res);
 }
 
-static struct ib_srq some_srq;
-
 static const struct qpc_case {
 	const char *name;
 	struct ib_qp_init_attr init;
@@ -554,6 +570,21 @@ static const struct qpc_case {
 		"RC with an SRQ",
 		{ .qp_type = IB_QPT_RC, .srq = &some_srq }, { .sq_wqe_count = 1 },
 		{ { 0x00, 0x00001800 }, { 0xac, 0x01000000 } },
+	},
+	{
+		"RC with tag matching, to post changes of the list of tags",
+		{ .qp_type = IB_QPT_RC, .srq = &tm_srq }, { .sq_wqe_count = 1 },
+		{ { 0x00, 0x00001800 }, { 0xac, 0x01000000 } },
+	},
+	{
+		"RC with tag matching, on which the device reads rendezvous data",
+		{ .qp_type = IB_QPT_RC, .srq = &tm_srq }, {},
+		{ { 0x00, 0x00001810 }, { 0x08, 0x00008000 }, { 0xac, 0x01000000 } },
+	},
+	{
+		"RC with an SRQ and no send queue",
+		{ .qp_type = IB_QPT_RC, .srq = &some_srq }, {},
+		{ { 0x00, 0x00001800 }, { 0x08, 0x00008000 }, { 0xac, 0x01000000 } },
 	},
 	{
 		"XRC initiator",
@@ -658,6 +689,7 @@ static void time_stamps_have_the_format_that_users_expect(struct kunit *test)
 
 static struct kunit_case qp_cases[] = {
 	KUNIT_CASE_PARAM(only_valid_requests_are_accepted, create_gen_params),
+	KUNIT_CASE(only_rc_has_an_srq_with_tag_matching),
 	KUNIT_CASE(request_needs_its_own_feature),
 	KUNIT_CASE(types_are_those_of_the_transport),
 	KUNIT_CASE_PARAM(user_index_fits_the_cqe_version, uidx_gen_params),

@@ -380,8 +380,8 @@ struct shown {
 	u32 (*number)(const struct objects *o);
 	bool of_kernel;
 	u16 opcode;
-	u8 offset;
-	u8 size;
+	u16 offset;
+	u16 size;
 };
 
 static const struct shown shown_cases[] = {
@@ -392,6 +392,9 @@ static const struct shown shown_cases[] = {
 	  MLX5_BYTE_OFF(query_rmp_out, rmp_context), MLX5_ST_SZ_BYTES(rmpc) },
 	{ "XRC SRQ", OBJ_XRC_SRQ, show_srq, show_raw_srq, srq_number, true,
 	  MLX5_CMD_OP_QUERY_XRC_SRQ, 0x10, 0x40 },
+	{ "SRQ with tag matching", OBJ_TM_SRQ, show_srq, show_raw_srq, srq_number, false,
+	  MLX5_CMD_OP_QUERY_XRQ, MLX5_BYTE_OFF(query_xrq_out, xrq_context),
+	  MLX5_ST_SZ_BYTES(xrqc) },
 	{ "MR", OBJ_MR, show_mr, show_raw_mr, mr_number, true, MLX5_CMD_OP_QUERY_MKEY,
 	  0x10, 0x40 },
 };

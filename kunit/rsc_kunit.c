@@ -50,14 +50,14 @@ static void count_event(struct mlx5_ib_rsc *rsc, enum ib_event_type event)
 	o->last = event;
 }
 
-/* The mock firmware keeps no DCTs or XRQs, and so accepts any number to destroy. */
+/* The mock firmware keeps no DCTs or PSVs, and so accepts any number to destroy. */
 static const struct mlx5_ib_rsc_ops qp_ops = {
 	.type = MLX5_RES_QP, .name = "QP", .destroy_op = MLX5_CMD_OP_DESTROY_DCT,
 	.event = count_event,
 };
 
 static const struct mlx5_ib_rsc_ops srq_ops = {
-	.type = MLX5_RES_SRQ, .name = "SRQ", .destroy_op = MLX5_CMD_OP_DESTROY_XRQ,
+	.type = MLX5_RES_SRQ, .name = "SRQ", .destroy_op = MLX5_CMD_OP_DESTROY_PSV,
 	.event = count_event,
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * KUnit suite of the shared receive queue layout: the library's request, sizes,
- * the RMPC and the context of an XRC SRQ.
+ * KUnit suite of the shared receive queue layout: the library's request, sizes, the RMPC, and the
+ * contexts of an XRC SRQ and of an XRQ.
  */
 
 #include <kunit/test.h>
@@ -14,6 +14,8 @@
 
 #define RMPC_SIZE	0xf0
 #define XRC_SRQC_SIZE	0x40
+#define XRQC_SIZE	0x140
+#define LIST_SIZE	tag_matching_topology_context.log_matching_list_sz
 #define SIGNATURE	MLX5_SRQ_FLAG_SIGNATURE
 
 static struct mlx5_ib_caps *make_caps(struct kunit *test, u8 log_max_srq_sz, u16 max_wqe_sz_rq,
@@ -25,6 +27,9 @@ static struct mlx5_ib_caps *make_caps(struct kunit *test, u8 log_max_srq_sz, u16
 	MOCK_SET_CAP(caps, max_wqe_sz_rq, max_wqe_sz_rq);
 	MOCK_SET_CAP(caps, wq_signature, features);
 	MOCK_SET_CAP(caps, xrc, features);
+	MOCK_SET_CAP(caps, tag_matching, features);
+	MOCK_SET_CAP(caps, rndv_offload_rc, features);
+	MOCK_SET_CAP(caps, log_tag_matching_list_sz, 7);
 	return caps;
 }
 
@@ -47,7 +52,9 @@ static const struct request_case {
 	{ "an XRC SRQ", IB_SRQT_XRC, {}, ALL_CAPS, 0 },
 	{ "an XRC SRQ that the device lacks", IB_SRQT_XRC, {}, NO_CAPS, -EOPNOTSUPP },
 	{ "an undefined flag of an XRC SRQ", IB_SRQT_XRC, { .flags = 2 }, ALL_CAPS, -EINVAL },
-	{ "a tag matching SRQ", IB_SRQT_TM, {}, ALL_CAPS, -EOPNOTSUPP },
+	{ "a tag matching SRQ", IB_SRQT_TM, {}, ALL_CAPS, 0 },
+	{ "a tag matching SRQ that the device lacks", IB_SRQT_TM, {}, NO_CAPS, -EOPNOTSUPP },
+	{ "reserved0 of a tag matching SRQ", IB_SRQT_TM, { .reserved0 = 1 }, ALL_CAPS, -EINVAL },
 	{ "an undefined type", IB_SRQT_TM + 1, {}, ALL_CAPS, -EOPNOTSUPP },
 	{ "an undefined flag", IB_SRQT_BASIC, { .flags = 2 }, ALL_CAPS, -EINVAL },
 	{ "the highest flag", IB_SRQT_BASIC, { .flags = 1U << 31 }, ALL_CAPS, -EINVAL },
@@ -258,6 +265,96 @@ static void xrc_srqc_is_exact_to_the_bit(struct kunit *test)
 	expect_golden(test, srqc, sizeof(srqc), c->want);
 }
 
+static const struct xrq_case {
+	const char *name;
+	struct mlx5_ib_srqc_attr attr;
+	struct golden want[GOLDEN_MAX];
+} xrq_cases[] = {
+	{
+		"127 tags, 256 WQEs",
+		{
+			.wq = { .wqe_cnt = 256, .wqe_shift = 6 }, .geo = { .page_shift = 12 },
+			.pdn = 0x123, .dbr_addr = 0x0123456789abcdc0, .cqn = 0x67, .uidx = 0x89,
+			.max_num_tags = 127,
+		},
+		{
+			{ 0x00, 0x00000101 }, { 0x04, 0x00000089 }, { 0x08, 0x00000067 },
+			{ 0x20, 0x70000000 }, { 0x88, 0x00000123 }, { 0x90, 0x01234567 },
+			{ 0x94, 0x89abcdc0 }, { 0xa0, 0x00060008 },
+		},
+	},
+	{
+		"one tag, signatures",
+		{
+			.wq = { .wqe_cnt = 1, .wqe_shift = 5 }, .geo = { .page_shift = 12 },
+			.wq_signature = true, .max_num_tags = 1,
+		},
+		{
+			{ 0x00, 0x00000101 }, { 0x20, 0x10000000 }, { 0x80, 0x08000000 },
+			{ 0xa0, 0x00050000 },
+		},
+	},
+	{
+		"every field at its widest",
+		{
+			.wq = { .wqe_cnt = 1U << 31, .wqe_shift = 15 },
+			.geo = { .page_shift = 43, .page_offset = 31 }, .pdn = 0xffffff,
+			.dbr_addr = 0xfffffffffffffff8, .wq_signature = true, .cqn = 0xffffff,
+			.uidx = 0xffffff, .max_num_tags = 32767,
+		},
+		{
+			{ 0x00, 0x00000101 }, { 0x04, 0x00ffffff }, { 0x08, 0x00ffffff },
+			{ 0x20, 0xf0000000 }, { 0x80, 0x08000000 }, { 0x84, 0x001f0000 },
+			{ 0x88, 0x00ffffff }, { 0x90, 0xffffffff }, { 0x94, 0xfffffff8 },
+			{ 0xa0, 0x000f1f1f },
+		},
+	},
+};
+
+KUNIT_ARRAY_PARAM_DESC(xrq, xrq_cases, name);
+
+static void xrqc_is_exact_to_the_bit(struct kunit *test)
+{
+	const struct xrq_case *c = test->param_value;
+	u32 xrqc[XRQC_SIZE / 4] = {};
+
+	mlx5_ib_fill_xrqc(xrqc, &c->attr);
+	expect_golden(test, xrqc, sizeof(xrqc), c->want);
+}
+
+/* One entry of the list is always free, so a list of 2^n entries holds one tag less. */
+static void list_has_room_for_the_tags_and_one_more(struct kunit *test)
+{
+	static const struct { u32 tags; u8 log; } cases[] = {
+		{ 1, 1 }, { 2, 2 }, { 3, 2 }, { 4, 3 }, { 127, 7 }, { 128, 8 }, { 32767, 15 },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct mlx5_ib_srqc_attr attr = {
+			.wq = { .wqe_cnt = 1 }, .geo = { .page_shift = 12 },
+			.max_num_tags = cases[i].tags,
+		};
+		u32 xrqc[XRQC_SIZE / 4] = {};
+
+		mlx5_ib_fill_xrqc(xrqc, &attr);
+		KUNIT_EXPECT_EQ(test, MLX5_GET(xrqc, xrqc, LIST_SIZE), cases[i].log);
+	}
+}
+
+static void number_of_tags_is_limited(struct kunit *test)
+{
+	const struct mlx5_ib_caps *caps = make_caps(test, 15, 512, ALL_CAPS);
+
+	KUNIT_EXPECT_EQ(test, mlx5_ib_srq_check_tags(0, caps), -EINVAL);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_srq_check_tags(1, caps), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_srq_check_tags(127, caps), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_srq_check_tags(128, caps), -EINVAL);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_srq_check_tags(U32_MAX, caps), -EINVAL);
+	caps = make_caps(test, 15, 512, NO_CAPS);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_srq_check_tags(1, caps), -EINVAL);
+}
+
 static struct kunit_case srq_cases[] = {
 	KUNIT_CASE_PARAM(only_valid_requests_are_accepted, request_gen_params),
 	KUNIT_CASE_PARAM(queue_size_fits_request_and_device, size_gen_params),
@@ -265,6 +362,9 @@ static struct kunit_case srq_cases[] = {
 	KUNIT_CASE(reported_limits_are_the_largest_that_fit),
 	KUNIT_CASE_PARAM(rmpc_is_exact_to_the_bit, rmpc_gen_params),
 	KUNIT_CASE_PARAM(xrc_srqc_is_exact_to_the_bit, xrc_gen_params),
+	KUNIT_CASE_PARAM(xrqc_is_exact_to_the_bit, xrq_gen_params),
+	KUNIT_CASE(list_has_room_for_the_tags_and_one_more),
+	KUNIT_CASE(number_of_tags_is_limited),
 	{}
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * KUnit suite of the verbs of shared receive queues of processes: basic SRQs, which are RMPs to the
- * device, and SRQs of XRC domains.
+ * device, SRQs of XRC domains, and SRQs with tag matching, which are XRQs.
  */
 
 #include <kunit/static_stub.h>
@@ -32,9 +32,10 @@ static void expect_number_in_response(struct kunit *test, struct objects *o)
 	KUNIT_EXPECT_EQ(test, resp.srqn, o->srq.rsc.num);
 }
 
-/* The armed limit that the device reports: of an RMP, and of an XRC SRQ. */
+/* The armed limit that the device reports: of an RMP, of an XRC SRQ, and of an XRQ. */
 #define RMP_LIMIT	0x1234
 #define XRC_SRQ_LIMIT	0x5678
+#define XRQ_LIMIT	0x2345
 
 static int fw_reports_limit(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
 			    int out_size, mlx5_ib_fw_send_t send, void *arg)
@@ -47,6 +48,9 @@ static int fw_reports_limit(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_s
 		break;
 	case MLX5_CMD_OP_QUERY_XRC_SRQ:
 		MLX5_SET(query_xrc_srq_out, out, xrc_srq_context_entry.lwm, XRC_SRQ_LIMIT);
+		break;
+	case MLX5_CMD_OP_QUERY_XRQ:
+		MLX5_SET(query_xrq_out, out, xrq_context.wq.lwm, XRQ_LIMIT);
 		break;
 	}
 	return err;
@@ -218,17 +222,109 @@ static void refusal_of_an_xrc_srq_command_reaches_the_caller(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
 }
 
-static void xrc_srq_of_a_kernel_consumer_is_refused(struct kunit *test)
+/* ---- SRQs with tag matching ------------------------------------------------------------- */
+
+static struct objects *make_tm_srq(struct kunit *test)
 {
-	struct ib_srq_init_attr init = { .srq_type = IB_SRQT_XRC, .attr = { .max_wr = 1 } };
 	struct objects *o = objects_make(test);
+
+	KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_TM_SRQ), 0);
+	return o;
+}
+
+static void tm_srq_context_names_its_cq_and_its_list(struct kunit *test)
+{
+	struct objects *o = make_tm_srq(test);
+	struct mock *mock = o->mock;
+
+	expect_number_in_response(test, o);
+	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x00), 0x07170000);
+	/* Tag matching with rendezvous, the user index, the CQ, a list of 2^4 entries, the PD. */
+	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x10), 0x00000101);
+	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x10 + 0x04), 9);
+	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x10 + 0x08), o->cq.mcq.cqn);
+	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x10 + 0x20), 0x40000000);
+	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x10 + 0x88), o->pd.pdn);
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
+static void tm_srq_limit_is_armed_by_arm_xrq(struct kunit *test)
+{
+	struct objects *o = make_tm_srq(test);
+	struct mock *mock = o->mock;
+
+	KUNIT_EXPECT_EQ(test, modify(o, 31, IB_SRQ_LIMIT), 0);
+	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x00), 0x071a0000);
+	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x08), o->srq.rsc.num);
+	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x0c), 31);
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
+static void tm_srq_query_reads_its_xrq(struct kunit *test)
+{
+	struct objects *o = make_tm_srq(test);
+	struct mock *mock = o->mock;
+	struct ib_srq_attr attr;
+
+	memset(&attr, 0xa5, sizeof(attr));
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_reports_limit);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_query_srq(&o->srq.ibsrq, &attr), 0);
+	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x00), 0x07190000);
+	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x08), o->srq.rsc.num);
+	KUNIT_EXPECT_EQ(test, attr.max_wr, 31);
+	KUNIT_EXPECT_EQ(test, attr.max_sge, 1);
+	KUNIT_EXPECT_EQ(test, attr.srq_limit, XRQ_LIMIT);
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
+static void refusal_of_a_tm_srq_command_reaches_the_caller(struct kunit *test)
+{
+	struct objects *o = make_tm_srq(test);
+
+	expect_refusals(test, o);
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
+static void tm_srq_needs_tags_that_the_list_can_hold(struct kunit *test)
+{
+	struct objects *o = make_tm_srq(test);
+	static const u32 wrong[] = { 0, 128, U32_MAX };
+	int i;
+
+	KUNIT_ASSERT_EQ(test, objects_destroy(o, OBJ_TM_SRQ), 0);
+	o->mock->num_commands = 0;
+	for (i = 0; i < ARRAY_SIZE(wrong); i++) {
+		o->srq_tags = wrong[i];
+		KUNIT_EXPECT_EQ(test, objects_create(o, OBJ_TM_SRQ), -EINVAL);
+	}
+	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 0);
+	o->srq_tags = 127;
+	KUNIT_EXPECT_EQ(test, objects_create(o, OBJ_TM_SRQ), 0);
+	KUNIT_EXPECT_EQ(test, mock_dword(o->mock, 0x10 + 0x20), 0x70000000);
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
+/* ---- all types -------------------------------------------------------------------------- */
+
+static void kernel_consumer_has_basic_srqs_only(struct kunit *test)
+{
+	static const enum ib_srq_type types[] = { IB_SRQT_XRC, IB_SRQT_TM, IB_SRQT_TM + 1 };
+	struct objects *o = objects_make(test);
+	int i;
 
 	KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_PD), 0);
 	o->mock->num_commands = 0;
-	o->srq.ibsrq.device = &o->mock->dev->ib_dev;
-	o->srq.ibsrq.pd = &o->pd.ibpd;
-	o->srq.ibsrq.srq_type = IB_SRQT_XRC;
-	KUNIT_EXPECT_EQ(test, mlx5_ib_create_srq(&o->srq.ibsrq, &init, NULL), -EOPNOTSUPP);
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		struct ib_srq_init_attr init = {
+			.srq_type = types[i], .attr = { .max_wr = 1 },
+		};
+
+		memset(&o->srq, 0, sizeof(o->srq));
+		o->srq.ibsrq.device = &o->mock->dev->ib_dev;
+		o->srq.ibsrq.pd = &o->pd.ibpd;
+		o->srq.ibsrq.srq_type = types[i];
+		KUNIT_EXPECT_EQ(test, mlx5_ib_create_srq(&o->srq.ibsrq, &init, NULL), -EOPNOTSUPP);
+	}
 	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 0);
 	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
 }
@@ -337,7 +433,12 @@ static struct kunit_case srq_verbs_cases[] = {
 	KUNIT_CASE(xrc_srq_limit_is_armed_by_arm_xrc_srq),
 	KUNIT_CASE(xrc_srq_query_reads_its_context),
 	KUNIT_CASE(refusal_of_an_xrc_srq_command_reaches_the_caller),
-	KUNIT_CASE(xrc_srq_of_a_kernel_consumer_is_refused),
+	KUNIT_CASE(tm_srq_context_names_its_cq_and_its_list),
+	KUNIT_CASE(tm_srq_limit_is_armed_by_arm_xrq),
+	KUNIT_CASE(tm_srq_query_reads_its_xrq),
+	KUNIT_CASE(refusal_of_a_tm_srq_command_reaches_the_caller),
+	KUNIT_CASE(tm_srq_needs_tags_that_the_list_can_hold),
+	KUNIT_CASE(kernel_consumer_has_basic_srqs_only),
 	KUNIT_CASE(srq_of_a_kernel_consumer_has_wqes_of_a_page_at_most),
 	KUNIT_CASE(user_index_of_an_xrc_srq_fits_the_cqe_version),
 	KUNIT_CASE(srq_has_the_signatures_that_the_library_asks_for),

@@ -118,6 +118,11 @@ static int create_xrc_srq(struct objects *o)
 	return objects_create(o, OBJ_XRC_SRQ);
 }
 
+static int create_tm_srq(struct objects *o)
+{
+	return objects_create(o, OBJ_TM_SRQ);
+}
+
 static int create_xrc_ini(struct objects *o)
 {
 	return objects_create(o, OBJ_XRC_INI);
@@ -185,6 +190,9 @@ static const struct stale stale_cases[] = {
 	{ "query an SRQ", OBJ_SRQ, {}, query_srq },
 	{ "arm an XRC SRQ", OBJ_XRC_SRQ, {}, arm_srq },
 	{ "query an XRC SRQ", OBJ_XRC_SRQ, {}, query_srq },
+	{ "create an SRQ with tag matching on a CQ", OBJ_CQ, {}, create_tm_srq },
+	{ "arm an SRQ with tag matching", OBJ_TM_SRQ, {}, arm_srq },
+	{ "query an SRQ with tag matching", OBJ_TM_SRQ, {}, query_srq },
 	{ "create a QP on an SRQ", OBJ_SRQ, { OBJ_CQ }, create_srq_qp },
 	{ "create a QP in a PD", OBJ_PD, { OBJ_CQ }, create_qp },
 	{ "create an XRC initiator in a PD", OBJ_PD, { OBJ_CQ, OBJ_XRC }, create_xrc_ini },

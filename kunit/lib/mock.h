@@ -31,6 +31,7 @@ enum mock_kind {
 	MOCK_RMP,
 	MOCK_XRCD,
 	MOCK_XRC_SRQ,
+	MOCK_XRQ,
 	MOCK_UMEM,
 	MOCK_TD,
 	MOCK_TIS,

@@ -201,11 +201,12 @@ static int create_any_srq(struct objects *o, struct ib_srq_init_attr *init)
 	srq->device = &o->mock->dev->ib_dev;
 	srq->pd = &o->pd.ibpd;
 	srq->srq_type = init->srq_type;
-	if (init->srq_type == IB_SRQT_XRC) {
+	if (ib_srq_has_cq(init->srq_type)) {
 		ucmd.uidx = 9;
 		srq->ext.cq = &o->cq.ibcq;
-		srq->ext.xrc.xrcd = &o->xrcd.ibxrcd;
 	}
+	if (init->srq_type == IB_SRQT_XRC)
+		srq->ext.xrc.xrcd = &o->xrcd.ibxrcd;
 	return mlx5_ib_create_srq(srq, init,
 				  objects_udata(o, &ucmd, sizeof(ucmd),
 						sizeof(struct mlx5_ib_create_srq_resp)));
@@ -231,6 +232,20 @@ static int create_xrc_srq(struct objects *o, const struct object_type *type)
 		.srq_type = IB_SRQT_XRC, .attr = { .max_wr = 20, .max_sge = 1 },
 	};
 
+	return create_any_srq(o, &init);
+}
+
+static int create_tm_srq(struct objects *o, const struct object_type *type)
+{
+	struct mlx5_ib_caps *caps = &o->mock->dev->caps;
+	struct ib_srq_init_attr init = {
+		.srq_type = IB_SRQT_TM, .attr = { .max_wr = 20, .max_sge = 1 },
+		.ext.tag_matching.max_num_tags = o->srq_tags,
+	};
+
+	MOCK_SET_CAP(caps, tag_matching, 1);
+	MOCK_SET_CAP(caps, rndv_offload_rc, 1);
+	MOCK_SET_CAP(caps, log_tag_matching_list_sz, 7);
 	return create_any_srq(o, &init);
 }
 
@@ -513,6 +528,11 @@ const struct object_type object_types[NUM_OBJECT_IDS] = {
 		.has_response = true, .may_stay = true, .orphans_first = true, .qp_type = IB_QPT_RC,
 		.create = create_srq_qp, .destroy = destroy_qp,
 	},
+	[OBJ_TM_SRQ] = {
+		.name = "SRQ with tag matching", .needs = { OBJ_CQ }, .commands = 1,
+		.has_response = true, .may_stay = true, .orphans_first = true,
+		.create = create_tm_srq, .destroy = destroy_srq,
+	},
 	[OBJ_XRC] = {
 		.name = "internal objects for XRC", .needs = { OBJ_CONTEXT }, .commands = 5,
 		.create = create_xrc, .destroy = destroy_xrc,
@@ -667,6 +687,7 @@ struct objects *objects_make(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, o);
 	o->mock = mock;
 	o->srq_wr = 100;
+	o->srq_tags = 15;
 	o->cq_buf = mock_buffer(mock, CQ_BUF);
 	o->cq_db = mock_buffer(mock, RECORDS);
 	o->srq_buf = mock_buffer(mock, SRQ_BUF);

@@ -34,6 +34,7 @@
  * @OBJ_UD_QP: the same
  * @OBJ_SRQ: a shared receive queue
  * @OBJ_SRQ_QP: a queue pair that receives from the SRQ
+ * @OBJ_TM_SRQ: an SRQ with tag matching, on a device that has it
  * @OBJ_XRC: the internal objects of the driver for XRC
  * @OBJ_XRCD: an XRC domain
  * @OBJ_XRC_SRQ: an SRQ of the XRC domain
@@ -61,6 +62,7 @@ enum object_id {
 	OBJ_UD_QP,
 	OBJ_SRQ,
 	OBJ_SRQ_QP,
+	OBJ_TM_SRQ,
 	OBJ_XRC,
 	OBJ_XRCD,
 	OBJ_XRC_SRQ,
@@ -92,6 +94,7 @@ enum object_id {
  * @num_existing: number of elements of @existing
  * @ctx_flags: flags of the context, %MLX5_IB_ALLOC_UCTX_DEVX or 0
  * @srq_wr: receive requests that the basic SRQ is to hold
+ * @srq_tags: tags of an SRQ with tag matching
  * @srq_flags: flags of the library's request for an SRQ: %MLX5_SRQ_FLAG_SIGNATURE or 0
  * @break_response: the response of each call goes to an address that is not mapped
  * @newer_request: the library is newer than the driver, so that the request of the next call has a
@@ -119,6 +122,7 @@ struct objects {
 	unsigned int num_existing;
 	u32 ctx_flags;
 	u32 srq_wr;
+	u32 srq_tags;
 	u32 srq_flags;
 	bool break_response;
 	bool newer_request;
