@@ -370,35 +370,11 @@ TEST_F(card, kernel_log_is_that_of_a_healthy_card)
 
 TEST_F(card, tag_matching_is_offered)
 {
-	if (!self->card->tag_matching || !driver_is("mlx5_ib")) {
+	if (!self->card->tag_matching) {
 		EXPECT_EQ(NULL, printed(self, "max_num_tags"));
-		if (self->card->tag_matching)
-			SKIP(return, "bluebell has no tag matching, and does not offer it");
 		return;
 	}
 	EXPECT_EQ(0, differ(_metadata, self, tag_matching, ARRAY_SIZE(tag_matching)));
-}
-
-TEST_F(card, tag_matching_is_refused)
-{
-	struct ibv_srq_init_attr_ex attr = {
-		.attr = { .max_wr = 16, .max_sge = 1 },
-		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD |
-			     IBV_SRQ_INIT_ATTR_CQ | IBV_SRQ_INIT_ATTR_TM,
-		.srq_type = IBV_SRQT_TM,
-		.tm_cap = { .max_num_tags = 16, .max_ops = 16 },
-	};
-	struct rdma r;
-
-	if (!self->card->tag_matching)
-		SKIP(return, "the card has no tag matching");
-	ASSERT_EQ(0, rdma_open(&r));
-	attr.pd = r.pd;
-	attr.cq = r.cq;
-	if (driver_is("mlx5_ib"))
-		ASSERT_EQ(0, hca_expect("refuse CREATE_XRQ any any"));
-	EXPECT_EQ(NULL, ibv_create_srq_ex(r.ctx, &attr));
-	rdma_close(&r);
 }
 
 TEST_HARNESS_MAIN
