@@ -209,7 +209,13 @@ static void build_create_qp(struct world_cmd *c, uint8_t pick)
 	IFC_SET(qpc, q, cs_req, pick & 0x40 ? 0x11 : 0);
 	if (form == WORLD_SRQ || form == WORLD_XRC)
 		IFC_SET(qpc, q, srqn_rmpn_xrqn,
-			live_srq(form == WORLD_XRC ? SRQ_XRC : SRQ_RMP, pick));
+			live_srq(form == WORLD_XRC ? SRQ_XRC : pick & 0x20 ? SRQ_XRQ : SRQ_RMP,
+				 pick));
+	if (form == WORLD_SRQ && pick & 0x20 && pick & 0x80) {
+		IFC_SET(qpc, q, no_sq, 1);
+		IFC_SET(qpc, q, log_sq_size, 0);
+		IFC_SET(qpc, q, offload_type, MLX5_QPC_OFFLOAD_TYPE_RNDV);
+	}
 	if (form == WORLD_XRC)
 		IFC_SET(qpc, q, xrcd, world_live(OBJ_XRCD, pick));
 	if (wants_umem(pick)) {
@@ -308,6 +314,19 @@ static void build_create_rmp(struct world_cmd *c, uint8_t pick)
 {
 	IFC_SET(create_rmp_in, c->in, ctx.state, 1);
 	build_wq(IFC_ADDR(create_rmp_in, c->in, ctx.wq), pick);
+	c->in_len += 8;
+}
+
+static void build_create_xrq(struct world_cmd *c, uint8_t pick)
+{
+	uint8_t *x = IFC_ADDR(create_xrq_in, c->in, xrq_context);
+
+	IFC_SET(xrqc, x, topology, MLX5_XRQC_TOPOLOGY_TAG_MATCHING);
+	IFC_SET(xrqc, x, offload, pick & 1);
+	IFC_SET(xrqc, x, user_index, pick);
+	IFC_SET(xrqc, x, cqn, world_live(OBJ_CQ, pick));
+	IFC_SET(xrqc, x, tag_matching_topology_context.log_matching_list_sz, 1 + pick % 4);
+	build_wq(IFC_ADDR(xrqc, x, wq), pick);
 	c->in_len += 8;
 }
 
@@ -603,6 +622,7 @@ static const struct {
 	{ HCA(ACCESS_REG), build_register }, { HCA(MAD_IFC), build_mad },
 	{ HCA(PAGE_FAULT_RESUME), build_resume }, { HCA(CREATE_UCTX), build_uctx },
 	{ HCA(CREATE_UMEM), build_create_umem }, { HCA(CREATE_DCT), build_create_dct },
+	{ HCA(CREATE_XRQ), build_create_xrq },
 };
 
 /* Commands that name one object, and the field that has its number. */
@@ -647,6 +667,9 @@ static const struct {
 	{ HCA(QUERY_SQ), OBJ_SQ, -1, NUM(query_sq, sqn) },
 	{ HCA(DESTROY_UCTX), OBJ_UCTX, -1, NUM(destroy_uctx, uid) },
 	{ HCA(DESTROY_UMEM), OBJ_UMEM, -1, NUM(destroy_umem, umem_id) },
+	{ HCA(DESTROY_XRQ), OBJ_SRQ, SRQ_XRQ, NUM(destroy_xrq, xrqn) },
+	{ HCA(QUERY_XRQ), OBJ_SRQ, SRQ_XRQ, NUM(query_xrq, xrqn) },
+	{ HCA(ARM_XRQ), OBJ_SRQ, SRQ_XRQ, NUM(arm_xrq, xrqn) },
 };
 
 bool world_build(struct world_cmd *c, uint16_t op, uint8_t pick)
@@ -728,6 +751,16 @@ void world_connect(unsigned int i)
 	}
 }
 
+/* The profile of the rig has no tag matching. */
+static void offer_tag_matching(void)
+{
+	uint8_t *cap = core.hca->cap[CAP_GENERAL];
+
+	IFC_SET(cmd_hca_cap, cap, tag_matching, 1);
+	IFC_SET(cmd_hca_cap, cap, rndv_offload_rc, 1);
+	IFC_SET(cmd_hca_cap, cap, log_tag_matching_list_sz, 4);
+}
+
 static void make_queues(void)
 {
 	unsigned int i;
@@ -770,6 +803,7 @@ void world_up_pages(unsigned int log, bool uar_4k)
 	core_reg_write(0x10, 0);
 	core_reg_write(0x14, CORE_QUEUE);
 	must(!core_init_pages(log, uar_4k));
+	offer_tag_matching();
 	world.uar = core_alloc_uar();
 	world.async = create_async_eq();
 	world.eqn = world_create(MLX5_CMD_OP_CREATE_EQ, 1) & 0xff;
