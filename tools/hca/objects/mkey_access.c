@@ -82,10 +82,9 @@ static uint64_t xfer_mtt_need(const struct xfer *x)
 /* Number of pages of a key. Its table may have more entries, which pad it to blocks of 64 bytes. */
 static uint64_t xfer_pages(const struct mkey *mk)
 {
-	uint64_t size = 1ull << mk->log_page;
-	uint64_t pages = ((mk->start & (size - 1)) + mk->len + size - 1) >> mk->log_page;
+	uint64_t pages = mkey_xlt_used(mk);
 
-	return mk->length64 || pages > mk->nent ? mk->nent : pages;
+	return pages < mk->nent ? pages : mk->nent;
 }
 
 /*
@@ -136,7 +135,7 @@ static enum mk_result xfer_absent(const struct xfer *x, const struct mkey *mk, u
 static enum mk_result xfer_mtt(struct xfer *x, const struct mkey *mk, uint64_t va, uint64_t len)
 {
 	uint64_t page = 1ull << mk->log_page;
-	uint64_t pos = (mk->start & (page - 1)) + (va - mk->start);
+	uint64_t pos = mkey_first_byte(mk) + (va - mk->start);
 	enum mk_result res = MK_OK;
 
 	if (x->dir == XFER_CHECK)
