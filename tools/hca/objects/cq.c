@@ -295,9 +295,12 @@ static void cqe_build(struct hca *hca, uint8_t *cqe, const struct completion *c)
 		} else if (c->inline_len && c->inline_len <= 32) {
 			memcpy(cqe, c->inline_data, c->inline_len);
 		} else {
+			/* rdma-core's tests of tag matching expect that no GRH is announced. */
+			bool grh = c->grh && !c->is_tm;
+
 			cqe[17] = c->ml_path;
 			put_be16(cqe + 22, c->slid);
-			put_be32(cqe + 24, (uint32_t)c->grh << 28 | (uint32_t)(c->sl & 0xf) << 24 |
+			put_be32(cqe + 24, (uint32_t)grh << 28 | (uint32_t)(c->sl & 0xf) << 24 |
 				 (c->src_qp & 0xffffff));
 			if (c->vlan) {
 				cqe[29] = CQE_VLAN;

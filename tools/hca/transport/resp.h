@@ -135,6 +135,8 @@ uint16_t resp_next_own(const struct qp *qp, uint16_t posted);
 void resp_consume_own(struct qp *qp, uint16_t index);
 enum cqe_error resp_scatter(struct hca *hca, const struct qp *qp, uint64_t off, const void *buf,
 			    size_t len);
+void resp_describe(struct hca *hca, const struct qp *qp, const struct packet *p,
+		   struct completion *c);
 void resp_complete(struct hca *hca, struct qp *qp, const struct packet *p, uint32_t bytes,
 		   bool in_cqe);
 void resp_complete_error(struct hca *hca, struct qp *qp, enum cqe_error error);

@@ -12,7 +12,6 @@
 #include "conn.h"
 #include "cq.h"
 #include "hca.h"
-#include "link.h"
 #include "packet.h"
 #include "qp.h"
 #include "req.h"
@@ -115,23 +114,6 @@ void resp_tm_took_wqe(struct qp *qp)
 	}
 }
 
-static uint8_t resp_tm_opcode(const struct bth_desc *d)
-{
-	return d->imm ? CQE_RESP_SEND_IMM : d->inval ? CQE_RESP_SEND_INV : CQE_RESP_SEND;
-}
-
-/* Fill what the last packet of a message brings to its completion. */
-static void resp_tm_fill(struct hca *hca, const struct qp *qp, const struct bth_desc *d,
-			 const struct packet *p, struct completion *c)
-{
-	c->opcode = resp_tm_opcode(d);
-	c->byte_cnt = qp->resp->got;
-	c->imm_inval_pkey = d->imm || d->inval ? p->imm : qp->path.pkey_index;
-	c->src_qp = qp->remote_qpn;
-	c->solicited = p->solicited;
-	link_of(hca)->to_cqe(hca, p, c);
-}
-
 static void resp_tm_add_header(struct completion *c, const struct packet *p)
 {
 	c->tm.has_header = true;
@@ -154,7 +136,8 @@ static void resp_tm_done(struct hca *hca, struct qp *qp, const struct bth_desc *
 	struct responder *resp = qp->resp;
 	struct completion c = tm_completion(TM_EXPECTED, resp->tm_index);
 
-	resp_tm_fill(hca, qp, d, p, &c);
+	resp_describe(hca, qp, p, &c);
+	c.byte_cnt = resp->got;
 	if (d->first) {
 		c.tm.op = resp->tm == TM_MSG_EAGER ? TM_CONSUMED_MSG : TM_CONSUMED_MSG_SW_RNDV;
 		resp_tm_add_header(&c, p);

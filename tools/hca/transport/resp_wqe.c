@@ -224,8 +224,41 @@ static uint16_t resp_pkey(const struct qp *qp, const struct packet *p)
 	return qp->type == QPT_QP1 ? p->pkey : qp->path.pkey_index;
 }
 
-static void resp_write_cqe(struct hca *hca, struct qp *qp, const struct packet *p,
-			   struct completion *c)
+static uint8_t resp_cqe_opcode(uint8_t bth)
+{
+	switch (bth & BTH_OP_MASK) {
+	case BTH_SEND_LAST_IMM:
+	case BTH_SEND_ONLY_IMM:
+		return CQE_RESP_SEND_IMM;
+	case BTH_SEND_LAST_INV:
+	case BTH_SEND_ONLY_INV:
+		return CQE_RESP_SEND_INV;
+	case BTH_WRITE_LAST_IMM:
+	case BTH_WRITE_ONLY_IMM:
+		return CQE_RESP_WR_IMM;
+	default:
+		return CQE_RESP_SEND;
+	}
+}
+
+/**
+ * resp_describe() - fill what the last packet of a message brings to the message's completion
+ * @hca: the HCA
+ * @qp: the queue pair
+ * @p: the packet
+ * @c: the completion
+ */
+void resp_describe(struct hca *hca, const struct qp *qp, const struct packet *p,
+		   struct completion *c)
+{
+	c->opcode = resp_cqe_opcode(p->opcode);
+	c->imm_inval_pkey = c->opcode == CQE_RESP_SEND ? resp_pkey(qp, p) : p->imm;
+	c->src_qp = (p->opcode & BTH_SERVICE_MASK) == BTH_UD ? p->sqpn : qp->remote_qpn;
+	c->solicited = p->solicited;
+	link_of(hca)->to_cqe(hca, p, c);
+}
+
+static void resp_write_cqe(struct hca *hca, struct qp *qp, struct completion *c)
 {
 	struct responder *resp = qp->resp;
 
@@ -233,14 +266,6 @@ static void resp_write_cqe(struct hca *hca, struct qp *qp, const struct packet *
 	c->wqe_counter = resp->rwqe_idx;
 	c->srqn_uidx = resp->rwqe_owner;
 	c->real_time = qp->real_time;
-	if (p) {
-		c->imm_inval_pkey = c->opcode == CQE_RESP_SEND ? resp_pkey(qp, p) : p->imm;
-		c->src_qp = (p->opcode & BTH_SERVICE_MASK) == BTH_UD ? p->sqpn : qp->remote_qpn;
-		link_of(hca)->to_cqe(hca, p, c);
-		if (qp->srq && qp->srq->tm)	/* as tm_complete() */
-			c->grh = false;
-		c->solicited = p->solicited || c->error;
-	}
 	resp->have_rwqe = false;
 	resp->got = 0;
 	cq_complete(hca, resp->rwqe_cqn, c);
@@ -263,24 +288,7 @@ void resp_complete_error(struct hca *hca, struct qp *qp, enum cqe_error error)
 		hca_trace(hca, "resp_error", "\"qpn\":%u,\"wqe\":%u,\"syndrome\":%u,\"vendor\":%u",
 			  qp->obj.num, qp->resp->rwqe_idx, cqe_error_syndrome(error),
 			  cqe_error_vendor(error));
-	resp_write_cqe(hca, qp, NULL, &c);
-}
-
-static uint8_t resp_cqe_opcode(uint8_t bth)
-{
-	switch (bth & BTH_OP_MASK) {
-	case BTH_SEND_LAST_IMM:
-	case BTH_SEND_ONLY_IMM:
-		return CQE_RESP_SEND_IMM;
-	case BTH_SEND_LAST_INV:
-	case BTH_SEND_ONLY_INV:
-		return CQE_RESP_SEND_INV;
-	case BTH_WRITE_LAST_IMM:
-	case BTH_WRITE_ONLY_IMM:
-		return CQE_RESP_WR_IMM;
-	default:
-		return CQE_RESP_SEND;
-	}
+	resp_write_cqe(hca, qp, &c);
 }
 
 /* Tell that no tag was matched, if the queue pair has an XRQ. The message is complete. */
@@ -307,12 +315,13 @@ static void resp_label(struct hca *hca, const struct qp *qp, struct completion *
 void resp_complete(struct hca *hca, struct qp *qp, const struct packet *p, uint32_t bytes,
 		   bool in_cqe)
 {
-	struct completion c = { .opcode = resp_cqe_opcode(p->opcode), .byte_cnt = bytes };
+	struct completion c = { .byte_cnt = bytes };
 
+	resp_describe(hca, qp, p, &c);
 	resp_label(hca, qp, &c);
 	if (in_cqe) {
 		c.inline_data = p->payload;
 		c.inline_len = p->head.len;
 	}
-	resp_write_cqe(hca, qp, p, &c);
+	resp_write_cqe(hca, qp, &c);
 }

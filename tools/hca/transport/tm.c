@@ -81,8 +81,6 @@ void tm_complete(struct hca *hca, const struct qp *qp, struct completion *c)
 	c->qpn = qp->obj.num;
 	c->srqn_uidx = srq->cqe_version1 ? srq->user_index : srq->obj.num;
 	c->real_time = qp->real_time;
-	/* rdma-core's tests expect that no GRH is announced, whatever the packet had. */
-	c->grh = false;
 	tm_trace(hca, qp, &c->tm);
 	cq_complete(hca, srq->cqn, c);
 }
