@@ -114,12 +114,7 @@ static const uint8_t *query(uint32_t dctn)
 
 static void contexts_are_checked(void **state)
 {
-	static const struct {
-		struct ifc_field f;
-		uint32_t value;
-		uint8_t status;
-		enum cmd_refusal why;
-	} bad[] = {
+	static const struct rig_bad bad[] = {
 		{ FIELD(state), 1, ST_BAD_PARAM, WHY_DCT_STATE },
 		{ FIELD(dp_ordering_1), 1, ST_BAD_PARAM, WHY_DCT_FIELD_NOT_OFFERED },
 		{ FIELD(dp_ordering_force), 1, ST_BAD_PARAM, WHY_DCT_FIELD_NOT_OFFERED },
@@ -146,14 +141,9 @@ static void contexts_are_checked(void **state)
 		{ FIELD(srqn_xrqn), 0, ST_BAD_RES, WHY_OBJECT_UNKNOWN },
 		{ FIELD(counter_set_id), 3, ST_BAD_RES, WHY_OBJECT_UNKNOWN },
 	};
-	uint32_t dctn;
-	size_t i;
 
 	(void)state;
-	for (i = 0; i < ARRAY_SIZE(bad); i++) {
-		ifc_set_bits(good(), bad[i].f.off, bad[i].f.width, bad[i].value);
-		assert_refused(create(0, &dctn), bad[i].status, bad[i].why);
-	}
+	rig_check_bad(bad, ARRAY_SIZE(bad), good, create);
 	assert_int_equal(obj_count(rig.hca, OBJ_DCT), 0);
 	assert_int_equal(obj_find(rig.hca, OBJ_SRQ, srqn)->refs, 0);
 }

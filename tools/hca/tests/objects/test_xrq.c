@@ -115,12 +115,7 @@ static const uint8_t *query(uint32_t num)
 
 static void contexts_are_checked(void **state)
 {
-	static const struct {
-		struct ifc_field f;
-		uint32_t value;
-		uint8_t status;
-		enum cmd_refusal why;
-	} bad[] = {
+	static const struct rig_bad bad[] = {
 		{ FIELD(state), 1, ST_BAD_PARAM, WHY_XRQ_STATE },
 		{ FIELD(rlkey), 1, ST_BAD_PARAM, WHY_XRQ_FIELD_NOT_OFFERED },
 		{ FIELD(topology), 0, ST_BAD_PARAM, WHY_XRQ_TOPOLOGY },
@@ -138,15 +133,9 @@ static void contexts_are_checked(void **state)
 		{ FIELD(wq.log_wq_stride), 4, ST_BAD_PARAM, WHY_SRQ_STRIDE },
 		{ FIELD(wq.pd), 0, ST_BAD_RES, WHY_OBJECT_UNKNOWN },
 	};
-	uint32_t num;
-	size_t i;
 
 	(void)state;
-	for (i = 0; i < ARRAY_SIZE(bad); i++) {
-		ifc_set_bits(good(), bad[i].f.off, bad[i].f.width, bad[i].value);
-		if (create(0, &num) != bad[i].status || rig.syndrome != bad[i].why)
-			fail_msg("%s = %u: %s", bad[i].f.name, bad[i].value, rig.why);
-	}
+	rig_check_bad(bad, ARRAY_SIZE(bad), good, create);
 	assert_null(srq_find(rig.hca, 1));
 	assert_non_null(new_xrq());
 }

@@ -243,6 +243,18 @@ uint8_t rig_cmd(uint16_t opcode, uint16_t op_mod, uint16_t uid, void *in, size_t
 	return st;
 }
 
+void rig_check_bad(const struct rig_bad *bad, size_t n, uint8_t *(*good)(void),
+		   uint8_t (*create)(uint16_t uid, uint32_t *num))
+{
+	uint32_t num;
+
+	for (; n--; bad++) {
+		ifc_set_bits(good(), bad->f.off, bad->f.width, bad->value);
+		if (create(0, &num) != bad->status || rig.syndrome != bad->why)
+			fail_msg("%s = %u: %s", bad->f.name, bad->value, rig.why);
+	}
+}
+
 uint32_t rig_pd(void)
 {
 	uint8_t in[IFC_SZ(alloc_pd_in)] = {}, out[IFC_SZ(alloc_pd_out)];

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "check.h"
 #include "cmd.h"
 #include "eq.h"
 #include "hca.h"
@@ -82,6 +83,21 @@ uint8_t rig_cmd(uint16_t opcode, uint16_t op_mod, uint16_t uid, void *in, size_t
 		assert_int_equal(call, status);		\
 		assert_int_equal(rig.syndrome, why);	\
 	} while (0)
+
+/* A value of a field that makes a context invalid. */
+struct rig_bad {
+	struct ifc_field f;
+	uint32_t value;
+	uint8_t status;		/* of the command that creates the object */
+	enum cmd_refusal why;
+};
+
+/*
+ * Check that each of @n values is refused: @good() fills the command's input and returns the
+ * context in it, @create() runs the command.
+ */
+void rig_check_bad(const struct rig_bad *bad, size_t n, uint8_t *(*good)(void),
+		   uint8_t (*create)(uint16_t uid, uint32_t *num));
 
 /* Create an object that other objects refer to. Each function asserts success. */
 uint32_t rig_pd(void);
