@@ -56,6 +56,21 @@ static int fw_reports_limit(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_s
 	return err;
 }
 
+/* The query of the SRQ sends the command @op, and reports its size and its armed limit. */
+static void expect_query(struct kunit *test, struct objects *o, u16 op, u32 max_wr, u32 limit)
+{
+	struct ib_srq_attr attr;
+
+	memset(&attr, 0xa5, sizeof(attr));
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_reports_limit);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_query_srq(&o->srq.ibsrq, &attr), 0);
+	KUNIT_EXPECT_EQ(test, mock_dword(o->mock, 0x00), op << 16);
+	KUNIT_EXPECT_EQ(test, mock_dword(o->mock, 0x08), o->srq.rsc.num);
+	KUNIT_EXPECT_EQ(test, attr.max_wr, max_wr);
+	KUNIT_EXPECT_EQ(test, attr.max_sge, 1);
+	KUNIT_EXPECT_EQ(test, attr.srq_limit, limit);
+}
+
 /* Firmware refuses to query and to arm the SRQ. */
 static void expect_refusals(struct kunit *test, struct objects *o)
 {
@@ -116,18 +131,9 @@ static void invalid_change_of_an_srq_sends_no_command(struct kunit *test)
 static void srq_query_reads_its_rmp(struct kunit *test)
 {
 	struct objects *o = objects_make(test);
-	struct mock *mock = o->mock;
-	struct ib_srq_attr attr;
 
-	memset(&attr, 0xa5, sizeof(attr));
-	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_reports_limit);
 	KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_SRQ), 0);
-	KUNIT_EXPECT_EQ(test, mlx5_ib_query_srq(&o->srq.ibsrq, &attr), 0);
-	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x00), 0x090f0000);
-	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x08), o->srq.rsc.num);
-	KUNIT_EXPECT_EQ(test, attr.max_wr, 127);
-	KUNIT_EXPECT_EQ(test, attr.max_sge, 1);
-	KUNIT_EXPECT_EQ(test, attr.srq_limit, RMP_LIMIT);
+	expect_query(test, o, 0x090f, 127, RMP_LIMIT);
 	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
 }
 
@@ -200,17 +206,8 @@ static void xrc_srq_limit_is_armed_by_arm_xrc_srq(struct kunit *test)
 static void xrc_srq_query_reads_its_context(struct kunit *test)
 {
 	struct objects *o = make_xrc_srq(test);
-	struct mock *mock = o->mock;
-	struct ib_srq_attr attr;
 
-	memset(&attr, 0xa5, sizeof(attr));
-	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_reports_limit);
-	KUNIT_EXPECT_EQ(test, mlx5_ib_query_srq(&o->srq.ibsrq, &attr), 0);
-	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x00), 0x07070000);
-	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x08), o->srq.rsc.num);
-	KUNIT_EXPECT_EQ(test, attr.max_wr, 31);
-	KUNIT_EXPECT_EQ(test, attr.max_sge, 1);
-	KUNIT_EXPECT_EQ(test, attr.srq_limit, XRC_SRQ_LIMIT);
+	expect_query(test, o, 0x0707, 31, XRC_SRQ_LIMIT);
 	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
 }
 
@@ -263,17 +260,8 @@ static void tm_srq_limit_is_armed_by_arm_xrq(struct kunit *test)
 static void tm_srq_query_reads_its_xrq(struct kunit *test)
 {
 	struct objects *o = make_tm_srq(test);
-	struct mock *mock = o->mock;
-	struct ib_srq_attr attr;
 
-	memset(&attr, 0xa5, sizeof(attr));
-	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_reports_limit);
-	KUNIT_EXPECT_EQ(test, mlx5_ib_query_srq(&o->srq.ibsrq, &attr), 0);
-	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x00), 0x07190000);
-	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x08), o->srq.rsc.num);
-	KUNIT_EXPECT_EQ(test, attr.max_wr, 31);
-	KUNIT_EXPECT_EQ(test, attr.max_sge, 1);
-	KUNIT_EXPECT_EQ(test, attr.srq_limit, XRQ_LIMIT);
+	expect_query(test, o, 0x0719, 31, XRQ_LIMIT);
 	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
 }
 
