@@ -127,6 +127,7 @@
 	R(0x071e, QP_STREAMS)				\
 	R(0x071f, QP_STREAM_NOT_FAILED)			\
 	R(0x0720, QP_RENDEZVOUS)			\
+	R(0x0721, QP_SCATTER_TO_CQE_SIZE)		\
 	/* shared receive queues */			\
 	R(0x0801, SRQ_SIZE)				\
 	R(0x0802, SRQ_STRIDE)				\

@@ -125,6 +125,12 @@ struct cq {
 	uint8_t cqc[CQC_BYTES];	/* context as given, for QUERY_CQ */
 };
 
+/* Whether a CQE has room for 64 bytes of data before the CQE's own 64 bytes. */
+static inline bool cq_holds_64(const struct cq *cq)
+{
+	return cq->cqe_sz == 128;
+}
+
 struct cq *cq_find(struct hca *hca, uint32_t cqn);
 void cq_complete(struct hca *hca, uint32_t cqn, const struct completion *c);
 void cq_complete_now(struct hca *hca, uint32_t cqn, const struct completion *c);

@@ -17,6 +17,7 @@
 #include "check.h"
 #include "clock.h"
 #include "cmd.h"
+#include "cq.h"
 #include "dct.h"
 #include "eq.h"
 #include "hca.h"
@@ -29,8 +30,6 @@
 #include "util.h"
 
 _Static_assert(IFC_SZ(dctc) == DCTC_BYTES, "dctc size");
-
-#define CS_RES_64B	2	/* MLX5_DCTC_CS_RES_UP_TO_64B */
 
 /**
  * dct_find() - find a DC target
@@ -192,6 +191,9 @@ static uint8_t dct_check_refs(struct hca *hca, struct cmd *cmd, const uint8_t *c
 		st = check_shared(hca, cmd, OBJ_QCOUNTER, set, &counter);
 	if (st)
 		return st;
+	if (IFC_GET(dctc, c, cs_res) && !cq_holds_64((const struct cq *)r->cq))
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_DCT_SCATTER_TO_CQE,
+				"64 bytes do not fit the CQEs of CQ 0x%x", r->cq->num);
 	if (srq_has_cq((const struct srq *)r->srq))
 		return cmd_fail(cmd, ST_BAD_RES, WHY_SRQ_FORM,
 				"a DCT can use neither an XRC SRQ nor an XRQ");

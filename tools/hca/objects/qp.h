@@ -18,6 +18,10 @@ struct responder;
 struct srq;
 
 /* qpc.state, as enum mlx5_qp_state in linux/mlx5/qp.h. */
+/* qpc.cs_req and qpc.cs_res, dctc.cs_res: data of up to so many bytes is scattered to the CQE. */
+enum qp_cs_req { CS_REQ_32B = 0x11, CS_REQ_64B = 0x22 };
+enum qp_cs_res { CS_RES_32B = 1, CS_RES_64B = 2 };
+
 enum qp_state {
 	QPS_RST = 0, QPS_INIT = 1, QPS_RTR = 2, QPS_RTS = 3, QPS_SQER = 4, QPS_SQD = 5,
 	QPS_ERR = 6, QPS_SQ_DRAINING = 7, QPS_NUM
@@ -103,8 +107,7 @@ struct qp {
 	bool rndv;		/* the HCA reads the data of rendezvous messages (srq.h) */
 	uint32_t xrcdn;
 	uint8_t counter_set;	/* Q counter, 0: none */
-	/* scatter to CQE: up to 32 bytes (cs_req 0x11, cs_res 1) or 64 bytes (0x22, 2) */
-	uint8_t cs_req, cs_res;
+	uint8_t cs_req, cs_res;	/* scatter to CQE: CS_REQ_*, CS_RES_*; 0 for none */
 
 	/* Connection. */
 	struct qp_path path, alt_path;

@@ -7,6 +7,7 @@
 #include "caps.h"
 #include "check.h"
 #include "cmd.h"
+#include "cq.h"
 #include "hca.h"
 #include "ifc.h"
 #include "object.h"
@@ -175,6 +176,22 @@ static uint8_t qp_check_srq(struct hca *hca, struct cmd *cmd, const struct qp *q
 	return ST_OK;
 }
 
+/* Data of more than 32 bytes needs CQEs of 128 bytes. An XRC SRQ's CQ is not known yet. */
+static uint8_t qp_check_scatter(struct hca *hca, struct cmd *cmd, const struct qp *qp,
+				const struct qp_refs *r)
+{
+	const struct srq *srq = (const struct srq *)r->srq;
+	const struct cq *snd = (const struct cq *)r->cq_snd, *rcv = (const struct cq *)r->cq_rcv;
+
+	if (srq && srq_has_cq(srq))
+		rcv = cq_find(hca, srq->cqn);
+	if ((qp->cs_req == CS_REQ_64B && snd && !cq_holds_64(snd)) ||
+	    (qp->cs_res == CS_RES_64B && rcv && qp->type != QPT_XRC && !cq_holds_64(rcv)))
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_SCATTER_TO_CQE_SIZE,
+				"64 bytes do not fit the CQEs of the QP's CQs");
+	return ST_OK;
+}
+
 static uint8_t qp_check_refs(struct hca *hca, struct cmd *cmd, const struct qp *qp,
 			     struct qp_refs *r)
 {
@@ -259,6 +276,8 @@ static uint8_t qp_create_check(struct hca *hca, struct cmd *cmd, struct qp *qp, 
 		st = qp_check_sizes(hca, cmd, qp);
 	if (!st)
 		st = qp_check_refs(hca, cmd, qp, r);
+	if (!st)
+		st = qp_check_scatter(hca, cmd, qp, r);
 	return st ? st : qp_take_memory(hca, cmd, qp);
 }
 

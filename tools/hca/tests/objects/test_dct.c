@@ -66,7 +66,7 @@ static int setup(void **state)
 	rig_setup(state);
 	pd = rig_pd();
 	uar = rig_uar(0);
-	cqn = rig_cq(RAM_BASE + 0x4000, RAM_BASE + 0x100, 4, 64, uar, rig_eq());
+	cqn = rig_cq(RAM_BASE + 0x4000, RAM_BASE + 0x100, 4, 128, uar, rig_eq());
 	srqn = new_srq();
 	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], cqe_version, 1);
 	good();
@@ -141,9 +141,13 @@ static void contexts_are_checked(void **state)
 		{ FIELD(srqn_xrqn), 0, ST_BAD_RES, WHY_OBJECT_UNKNOWN },
 		{ FIELD(counter_set_id), 3, ST_BAD_RES, WHY_OBJECT_UNKNOWN },
 	};
+	uint32_t short_cqn = rig_cq(RAM_BASE + 0x6000, RAM_BASE + 0x180, 4, 64, uar, rig_eq());
+	uint32_t dctn;
 
 	(void)state;
 	rig_check_bad(bad, ARRAY_SIZE(bad), good, create);
+	IFC_SET(dctc, good(), cqn, short_cqn);
+	assert_refused(create(0, &dctn), ST_BAD_PARAM, WHY_DCT_SCATTER_TO_CQE);
 	assert_int_equal(obj_count(rig.hca, OBJ_DCT), 0);
 	assert_int_equal(obj_find(rig.hca, OBJ_SRQ, srqn)->refs, 0);
 }

@@ -925,6 +925,28 @@ static void test_data_in_cqes_needs_a_capability(void **state)
 	}
 }
 
+static void test_data_of_64_bytes_needs_long_cqes(void **state)
+{
+	uint32_t wide = rig_cq(RAM_BASE + 0x40000, RAM_BASE + 0x400, 4, 128, uar, rig_eq());
+	struct qp_params p = good;
+	uint32_t qpn;
+
+	(void)state;
+	p.field = (struct ifc_field)IFC_FIELD(qpc, cs_req);
+	p.value = 0x22;
+	p.cq_rcv = wide;
+	assert_refused(create(&p, &qpn), ST_BAD_PARAM, WHY_QP_SCATTER_TO_CQE_SIZE);
+	p.cq_rcv = cq2;
+	p.cq_snd = wide;
+	assert_int_equal(create(&p, &qpn), ST_OK);
+	p.field = (struct ifc_field)IFC_FIELD(qpc, cs_res);
+	p.value = 2;
+	assert_refused(create(&p, &qpn), ST_BAD_PARAM, WHY_QP_SCATTER_TO_CQE_SIZE);
+	p.cq_rcv = wide;
+	p.cq_snd = cq1;
+	assert_int_equal(create(&p, &qpn), ST_OK);
+}
+
 /* A UD queue pair can send with another source QPN (deth_sqpn), if the HCA offers that. */
 static void test_source_of_packets_needs_a_capability(void **state)
 {
@@ -1824,7 +1846,7 @@ int main(void)
 		T(test_each_field_of_another_network_is_refused),
 		T(test_order_of_data_needs_a_capability),
 		T(test_padding_needs_a_capability),
-		T(test_data_in_cqes_needs_a_capability),
+		T(test_data_in_cqes_needs_a_capability), T(test_data_of_64_bytes_needs_long_cqes),
 		T(test_source_of_packets_needs_a_capability), T(test_timestamp_formats),
 		T(test_reserved_timestamp_format),
 		T(test_user_index_selects_the_cqe_version), T(test_xrc_srq_is_for_xrc_only),

@@ -266,6 +266,9 @@ static void the_cq_lives_as_long_as_the_queue(void **state)
 
 /* ---- queue pairs ----------------------------------------------------------------------------- */
 
+static uint32_t qp_cqn;			/* 0 for that of the XRQ */
+static uint8_t qp_cs_res;
+
 static uint8_t create_qp(enum qp_type st, uint32_t srqn, bool no_sq, unsigned int offload,
 			 uint32_t *qpn)
 {
@@ -280,8 +283,9 @@ static uint8_t create_qp(enum qp_type st, uint32_t srqn, bool no_sq, unsigned in
 	IFC_SET(qpc, c, log_sq_size, no_sq ? 0 : 4);
 	IFC_SET(qpc, c, offload_type, offload);
 	IFC_SET(qpc, c, uar_page, uar);
-	IFC_SET(qpc, c, cqn_snd, cqn);
-	IFC_SET(qpc, c, cqn_rcv, cqn);
+	IFC_SET(qpc, c, cs_res, qp_cs_res);
+	IFC_SET(qpc, c, cqn_snd, qp_cqn ?: cqn);
+	IFC_SET(qpc, c, cqn_rcv, qp_cqn ?: cqn);
 	IFC_SET(qpc, c, srqn_rmpn_xrqn, srqn);
 	IFC_SET64(qpc, c, dbr_addr, QP_DBR);
 	put_be64(IFC_ADDR(create_qp_in, cmd, pas), QP_BUF);
@@ -303,6 +307,24 @@ static void only_rc_queue_pairs_use_an_xrq(void **state)
 	assert_int_equal(create_qp(QPT_RC, srq->obj.num, false, 0, &qpn), ST_OK);
 	assert_false(qp_find(rig.hca, qpn)->rndv);
 	assert_refused(destroy(srq->obj.num), ST_BAD_RES_STATE, WHY_OBJECT_IN_USE);
+}
+
+/* Messages complete in the CQ of the XRQ, not in that of the queue pair. */
+static void data_in_cqes_needs_long_cqes_of_the_xrq(void **state)
+{
+	uint32_t wide = rig_cq(RAM_BASE + 0x40000, RAM_BASE + 0x400, 4, 128, uar, rig_eq());
+	uint32_t short_cqn = cqn, qpn;
+
+	(void)state;
+	qp_cs_res = CS_RES_64B;
+	qp_cqn = wide;
+	assert_refused(create_qp(QPT_RC, new_xrq()->obj.num, false, 0, &qpn), ST_BAD_PARAM,
+		       WHY_QP_SCATTER_TO_CQE_SIZE);
+	cqn = wide;
+	qp_cqn = short_cqn;
+	assert_int_equal(create_qp(QPT_RC, new_xrq()->obj.num, false, 0, &qpn), ST_OK);
+	qp_cs_res = 0;
+	qp_cqn = 0;
 }
 
 static void rendezvous_needs_a_send_queue_of_the_hca(void **state)
@@ -429,7 +451,8 @@ int main(void)
 		T(what_the_capabilities_lack_is_refused), T(objects_of_other_users_are_refused),
 		T(query_shows_the_queue_and_its_list), T(arming_raises_the_event_below_the_limit),
 		T(commands_are_for_xrqs_only), T(the_cq_lives_as_long_as_the_queue),
-		T(only_rc_queue_pairs_use_an_xrq), T(rendezvous_needs_a_send_queue_of_the_hca),
+		T(only_rc_queue_pairs_use_an_xrq), T(data_in_cqes_needs_long_cqes_of_the_xrq),
+		T(rendezvous_needs_a_send_queue_of_the_hca),
 		cmocka_unit_test(tags_match_in_the_order_of_appends),
 		cmocka_unit_test(an_append_names_the_entry_of_the_next),
 		cmocka_unit_test(a_tag_that_was_matched_cannot_be_removed),
