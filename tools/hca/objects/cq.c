@@ -281,6 +281,15 @@ static void cqe_build_tm(uint8_t *cqe, const struct cqe_tm *tm)
 	put_be16(cqe + 4, tm->hw_phase);
 }
 
+/*
+ * Whether data that is scattered to the CQE goes before its 64 bytes: if it is long, or if a
+ * message's header is in the place of short data.
+ */
+static bool cqe_data_is_before(const struct completion *c)
+{
+	return c->inline_len > 32 || (c->inline_len && c->is_tm && c->tm.has_header);
+}
+
 static void cqe_build(struct hca *hca, uint8_t *cqe, const struct completion *c)
 {
 	/* The CQE of a frame tells the rule that chose the queue, in the place of the queue. */
@@ -292,7 +301,7 @@ static void cqe_build(struct hca *hca, uint8_t *cqe, const struct completion *c)
 	} else {
 		if (c->is_frame) {
 			cqe_build_frame(cqe, &c->frame);
-		} else if (c->inline_len && c->inline_len <= 32) {
+		} else if (c->inline_len && !cqe_data_is_before(c)) {
 			memcpy(cqe, c->inline_data, c->inline_len);
 		} else {
 			/* rdma-core's tests of tag matching expect that no GRH is announced. */
@@ -320,7 +329,7 @@ static void cqe_build(struct hca *hca, uint8_t *cqe, const struct completion *c)
 	if (cqe_is_error(c))
 		cqe[63] |= CQE_SOLICITED;
 	else if (c->inline_len)
-		cqe[63] |= c->inline_len <= 32 ? CQE_INLINE_32 : CQE_INLINE_64;
+		cqe[63] |= cqe_data_is_before(c) ? CQE_INLINE_64 : CQE_INLINE_32;
 }
 
 /*
@@ -396,7 +405,7 @@ void cq_complete_now(struct hca *hca, uint32_t cqn, const struct completion *c)
 	struct cq *cq = cq_find(hca, cqn);
 	bool sol = c->solicited || cqe_is_error(c);
 	uint8_t cqe[CQE_BYTES] = {};
-	size_t upper = c->inline_len > 32 ? c->inline_len : 0;
+	size_t before = cqe_data_is_before(c) ? c->inline_len : 0;
 
 	if (!cq)
 		return;
@@ -407,7 +416,7 @@ void cq_complete_now(struct hca *hca, uint32_t cqn, const struct completion *c)
 		return;
 	}
 	cqe_build(hca, cqe, c);
-	if (!cqe_write(hca, cq, cqe, c->inline_data, upper)) {
+	if (!cqe_write(hca, cq, cqe, c->inline_data, before)) {
 		cq_error(cq, CQ_STATUS_WRITE_FAIL, CQ_ERR_ACCESS);
 		cq_lose(cq, c);
 		return;

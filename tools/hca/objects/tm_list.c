@@ -105,6 +105,16 @@ bool tm_remove(struct tm_list *l, uint16_t index)
 	return true;
 }
 
+/* List all that waits if software has processed all unexpected messages. */
+static void tm_list_waiting(struct tm_list *l)
+{
+	struct tm_entry *e;
+
+	if (tm_in_phase(l))
+		TAILQ_FOREACH(e, &l->order, link)
+			e->state = TM_LISTED;
+}
+
 /**
  * tm_sync() - software tells how many unexpected messages it has processed
  * @l: the list
@@ -112,13 +122,8 @@ bool tm_remove(struct tm_list *l, uint16_t index)
  */
 void tm_sync(struct tm_list *l, uint16_t sw_phase)
 {
-	struct tm_entry *e;
-
 	l->sw_phase = sw_phase;
-	if (!tm_in_phase(l))
-		return;
-	TAILQ_FOREACH(e, &l->order, link)
-		e->state = TM_LISTED;
+	tm_list_waiting(l);
 }
 
 /**
@@ -171,4 +176,16 @@ void tm_release(struct tm_list *l, uint16_t index)
 void tm_unexpected(struct tm_list *l)
 {
 	l->hw_phase++;
+}
+
+/**
+ * tm_unexpected_lost() - software will not learn of a message that was counted
+ * @l: the list
+ *
+ * Without this, the counts would never be equal again.
+ */
+void tm_unexpected_lost(struct tm_list *l)
+{
+	l->hw_phase--;
+	tm_list_waiting(l);
 }

@@ -50,5 +50,6 @@ struct tm_entry *tm_match(const struct tm_list *l, uint64_t tag);
 uint16_t tm_hold(struct tm_list *l, struct tm_entry *e);
 void tm_release(struct tm_list *l, uint16_t index);
 void tm_unexpected(struct tm_list *l);
+void tm_unexpected_lost(struct tm_list *l);
 
 #endif

@@ -119,7 +119,7 @@ extern const struct hca_module req_module;
 
 /* req_rndv.c: rendezvous messages; for the responder */
 bool req_rndv_ready(struct hca *hca, struct qp *qp);
-bool req_rndv_start(struct hca *hca, struct qp *qp, uint16_t index, const uint8_t *header);
+bool req_rndv_start(struct hca *hca, struct qp *qp, uint16_t index, const struct packet *p);
 
 /* req_fetch.c: taking WQEs from the send queue */
 int req_load_wqe(struct hca *hca, const struct qp *qp, uint16_t idx, struct send_wqe *w);

@@ -104,7 +104,7 @@ struct send_op *req_oldest_unanswered(const struct requester *req)
 /* Answers up to this size go into the CQE if the queue pair asked for it. */
 static size_t req_inline_limit(const struct qp *qp)
 {
-	return qp->cs_req == 0x22 ? 64 : qp->cs_req == 0x11 ? 32 : 0;
+	return qp->cs_req == CS_REQ_64B ? 64 : qp->cs_req == CS_REQ_32B ? 32 : 0;
 }
 
 /**

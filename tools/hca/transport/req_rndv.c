@@ -8,6 +8,7 @@
 
 #include "conn.h"
 #include "hca.h"
+#include "packet.h"
 #include "qp.h"
 #include "req.h"
 #include "sched.h"
@@ -70,11 +71,11 @@ static void req_rndv_queue(struct requester *req, struct send_op *op, enum op_rn
  * @hca: the HCA
  * @qp: the queue pair, for which req_rndv_ready() is true
  * @index: the entry with the buffer, which is held until the data is there
- * @header: the headers of the message
+ * @p: the message, which has all headers
  *
  * Return: false if memory is short; then the caller still holds the entry.
  */
-bool req_rndv_start(struct hca *hca, struct qp *qp, uint16_t index, const uint8_t *header)
+bool req_rndv_start(struct hca *hca, struct qp *qp, uint16_t index, const struct packet *p)
 {
 	struct send_op *read = req_op_alloc(hca), *fin = req_op_alloc(hca);
 	struct requester *req = qp->req;
@@ -86,8 +87,10 @@ bool req_rndv_start(struct hca *hca, struct qp *qp, uint16_t index, const uint8_
 			req_op_free(hca, fin);
 		return false;
 	}
-	req_rndv_read(&qp->srq->tm->entry[index].buf, header, &read->w);
-	req_rndv_fin(header, &fin->w);
+	req_rndv_read(&qp->srq->tm->entry[index].buf, p->payload, &read->w);
+	req_rndv_fin(p->payload, &fin->w);
+	/* A program that sleeps until a solicited message comes is woken at both ends. */
+	read->w.solicited = fin->w.solicited = p->solicited;
 	req_rndv_queue(req, read, RNDV_READ, index);
 	req_rndv_queue(req, fin, RNDV_FIN, index);
 	sched_kick(hca, &req->run);

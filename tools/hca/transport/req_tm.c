@@ -91,6 +91,7 @@ void req_tm_done(struct hca *hca, const struct qp *qp, struct send_op *op, enum 
 		tm_release(qp->srq->tm, op->tm_index);
 		c.opcode = CQE_RESP_SEND;
 		c.byte_cnt = op->w.len;
+		c.solicited = op->w.solicited;
 		tm_complete(hca, qp, &c);
 	}
 	op->rndv = RNDV_DONE;

@@ -153,6 +153,8 @@ void resp_refuse(struct hca *hca, struct qp *qp, const struct packet *p, const s
 void resp_refuse_answer(struct hca *hca, struct qp *qp, const struct packet *p, enum mk_result res);
 const struct refusal *resp_wqe_refusal(int err);
 const struct refusal *resp_key_refusal(const struct qp *qp, enum mk_result res);
+bool resp_invalidate(struct hca *hca, struct qp *qp, const struct bth_desc *d,
+		     const struct packet *p, const struct refusal **why);
 
 /* resp_tm.c: messages with tags */
 enum outcome resp_tm_begin(struct hca *hca, struct qp *qp, const struct bth_desc *d,

@@ -15,7 +15,6 @@
 #include "resp.h"
 #include "srq.h"
 #include "tm.h"
-#include "umr.h"
 
 static const struct bth_desc bth_table[BTH_OP_MASK + 1] = {
 	[BTH_SEND_FIRST] = { MSG_SEND, .first = true },
@@ -71,7 +70,7 @@ static enum outcome resp_need_wqe(struct hca *hca, struct qp *qp, const struct r
  */
 static bool resp_fits_cqe(const struct qp *qp, const struct bth_desc *d, const struct packet *p)
 {
-	uint32_t limit = qp->cs_res == 2 ? 64 : qp->cs_res == 1 ? 32 : 0;
+	uint32_t limit = qp->cs_res == CS_RES_64B ? 64 : qp->cs_res == CS_RES_32B ? 32 : 0;
 
 	return d->first && d->last && p->head.len && p->head.len <= limit &&
 	       (qp->type == QPT_RC || qp->type == QPT_DCT);
@@ -117,11 +116,8 @@ static enum outcome resp_send(struct hca *hca, struct qp *qp, const struct bth_d
 		return REFUSED;
 	}
 	resp->got += p->head.len;
-	if (d->inval && !umr_invalidate(hca, qp, p->imm)) {
-		*why = &refuse_inval;
+	if (!resp_invalidate(hca, qp, d, p, why))
 		return REFUSED;
-	}
-	hca->count.remote_inval += d->inval;
 	if (d->last)
 		resp_complete(hca, qp, p, resp->got, in_cqe);
 	return DONE;

@@ -13,6 +13,7 @@
 #include "qcounter.h"
 #include "qp.h"
 #include "resp.h"
+#include "umr.h"
 
 const struct refusal refuse_length = { NAK_INVALID_REQ, ERR_RECEIVE_TOO_SHORT, EV_WQ_INVAL_REQ };
 const struct refusal refuse_request = { NAK_INVALID_REQ, ERR_REQUEST_INVALID, EV_WQ_INVAL_REQ };
@@ -118,4 +119,24 @@ const struct refusal *resp_wqe_refusal(int err)
 const struct refusal *resp_key_refusal(const struct qp *qp, enum mk_result res)
 {
 	return res == MK_BAD_KEY && !qp->resp->have_rwqe ? &refuse_key : &refuse_access;
+}
+
+/**
+ * resp_invalidate() - invalidate the key that a message names, if it names one
+ * @hca: the HCA
+ * @qp: the queue pair
+ * @d: what the packet's opcode says
+ * @p: the packet
+ * @why: set to the reason of a refusal
+ *
+ * Return: false if the key cannot be invalidated: the message is refused.
+ */
+bool resp_invalidate(struct hca *hca, struct qp *qp, const struct bth_desc *d,
+		     const struct packet *p, const struct refusal **why)
+{
+	*why = &refuse_inval;
+	if (d->inval && !umr_invalidate(hca, qp, p->imm))
+		return false;
+	hca->count.remote_inval += d->inval;
+	return true;
 }

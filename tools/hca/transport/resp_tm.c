@@ -20,7 +20,6 @@
 #include "srq.h"
 #include "tm.h"
 #include "tm_list.h"
-#include "umr.h"
 
 /* Whether the message has all of the header that its first byte announces. */
 static bool resp_tm_header_ok(const struct bth_desc *d, const struct packet *p)
@@ -154,7 +153,7 @@ static void resp_tm_done(struct hca *hca, struct qp *qp, const struct bth_desc *
 /* The header of a match is in the first half of its CQE, so only the other half can have data. */
 static bool resp_tm_fits_cqe(const struct qp *qp, const struct bth_desc *d, uint32_t len)
 {
-	return qp->cs_res == 2 && qp->resp->tm == TM_MSG_EAGER && d->first && d->last && len &&
+	return qp->cs_res == CS_RES_64B && qp->resp->tm == TM_MSG_EAGER && d->first && d->last && len &&
 	       len <= 64;
 }
 
@@ -166,7 +165,8 @@ static enum outcome resp_tm_eager(struct hca *hca, struct qp *qp, const struct b
 	const struct tm_buffer *buf = &qp->srq->tm->entry[resp->tm_index].buf;
 	const struct wqe_seg seg = tm_segment(buf);
 	uint32_t skip = d->first && resp->tm == TM_MSG_EAGER ? TM_HEADER_BYTES : 0;
-	uint32_t len = p->head.len - skip;
+	/* What a rendezvous message has after its headers is for the HCA's peer, not for software. */
+	uint32_t len = resp->tm == TM_MSG_SW_RNDV ? TM_RNDV_BYTES : p->head.len - skip;
 	bool in_cqe = resp_tm_fits_cqe(qp, d, len);
 
 	*why = &refuse_length;
@@ -183,10 +183,8 @@ static enum outcome resp_tm_eager(struct hca *hca, struct qp *qp, const struct b
 		resp->store_error = ERR_PAGE_REFUSED;
 	if (resp->store_error)
 		return REFUSED;
-	*why = &refuse_inval;
-	if (d->inval && !umr_invalidate(hca, qp, p->imm))
+	if (!resp_invalidate(hca, qp, d, p, why))
 		return REFUSED;
-	hca->count.remote_inval += d->inval;
 	resp->got += len;
 	if (d->last)
 		resp_tm_done(hca, qp, d, p, in_cqe);
@@ -212,10 +210,13 @@ enum outcome resp_tm_send(struct hca *hca, struct qp *qp, const struct bth_desc 
 
 	if (resp->tm != TM_MSG_RNDV)
 		return resp_tm_eager(hca, qp, d, p, why);
-	if (!req_rndv_start(hca, qp, resp->tm_index, p->payload))
+	if (!req_rndv_ready(hca, qp) || !req_rndv_start(hca, qp, resp->tm_index, p))
 		return NOT_READY;
-	resp_tm_consumed(hca, qp, p);
+	/* The READ holds the entry from now on. */
 	resp->tm = TM_MSG_NONE;
+	if (!resp_invalidate(hca, qp, d, p, why))
+		return REFUSED;
+	resp_tm_consumed(hca, qp, p);
 	return DONE;
 }
 
@@ -231,6 +232,8 @@ void resp_tm_end(struct hca *hca, struct qp *qp, bool tell)
 	enum resp_tm tm = resp->tm;
 
 	resp->tm = TM_MSG_NONE;
+	if (tm == TM_MSG_UNEXPECTED && resp->tm_counted)
+		tm_unexpected_lost(qp->srq->tm);
 	if (tm < TM_MSG_EAGER)
 		return;
 	if (tell)

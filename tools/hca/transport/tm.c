@@ -95,6 +95,8 @@ void tm_cancel(struct hca *hca, const struct qp *qp, uint16_t index)
 {
 	struct completion c = tm_completion(TM_CANCELED, index);
 
+	/* libibverbs takes the opcode of this completion for that of a message. */
+	c.opcode = CQE_RESP_SEND;
 	tm_release(qp->srq->tm, index);
 	tm_complete(hca, qp, &c);
 }

@@ -443,8 +443,14 @@ static void short_data_is_in_the_cqe_if_the_queue_pair_asks_for_it(void **state)
 	send_msg(EAGER, TAG, TMH + 65);
 	assert_int_equal(next_of(CQE_RESP_SEND, TM_CONSUMED_MSG)->inline_len, 0);
 	assert_memory_equal(at_b(0), at_a(TMH), 65);
+	/* The header is where the data of other messages is. */
+	append(3, TAG, ~0ull, 0, 100);
+	send_msg(EAGER, TAG, TMH + 10);
+	assert_int_equal(next_of(CQE_RESP_SEND, TM_CONSUMED_MSG)->inline_len, 10);
+	assert_memory_equal(rig_cqe(CQ_TM, 2)->data, at_a(TMH), 10);
+	assert_header(&rig_cqe(CQ_TM, 2)->c, EAGER, TAG);
 	b->cs_res = 1;
-	append(3, TAG, ~0ull, 200, 100);
+	append(4, TAG, ~0ull, 200, 100);
 	send_msg(EAGER, TAG, TMH + 32);
 	assert_int_equal(next_of(CQE_RESP_SEND, TM_CONSUMED_MSG)->inline_len, 0);
 	assert_memory_equal(at_b(200), at_a(TMH), 32);
@@ -588,7 +594,7 @@ static void data_beyond_the_buffer_ends_the_message(void **state)
 	append(1, TAG, ~0ull, 0, 2000);
 	send_msg(EAGER, TAG, TMH + 2001);
 	next_of(CQE_NO_PACKET, TM_CONSUMED);
-	assert_int_equal(next_of(CQE_NO_PACKET, TM_CANCELED)->tm.index, 0);
+	assert_int_equal(next_of(CQE_RESP_SEND, TM_CANCELED)->tm.index, 0);
 	is_free(0);
 	refused(EV_WQ_INVAL_REQ);
 	assert_int_equal(*at_b(2000), 0);
@@ -599,7 +605,7 @@ static void a_wrong_key_ends_the_message(void **state)
 	(void)state;
 	append(1, TAG, ~0ull, BUF - 8, 64);	/* beyond the end of the key */
 	send_msg(EAGER, TAG, TMH + 10);
-	next_of(CQE_NO_PACKET, TM_CANCELED);
+	next_of(CQE_RESP_SEND, TM_CANCELED);
 	is_free(0);
 	sender_got(0, CQE_REQ_ERR, SYND_REMOTE_OP);
 	no_more();
@@ -615,7 +621,7 @@ static void buffers_have_the_domain_of_the_xrq(void **state)
 	append(2, TAG, ~0ull, 0, 64);
 	srq->pdn = 98;
 	send_msg(EAGER, TAG, TMH + 64);
-	next_of(CQE_NO_PACKET, TM_CANCELED);
+	next_of(CQE_RESP_SEND, TM_CANCELED);
 }
 
 /* A packet of a SEND arrives with the first @len bytes of the buffer. */
@@ -646,7 +652,7 @@ static void a_failed_queue_pair_ends_its_message(void **state)
 	(void)state;
 	leave_half_a_message();
 	rig_state(1, b, QPS_ERR);
-	assert_int_equal(next_of(CQE_NO_PACKET, TM_CANCELED)->qpn, b->obj.num);
+	assert_int_equal(next_of(CQE_RESP_SEND, TM_CANCELED)->qpn, b->obj.num);
 	is_free(0);
 	no_more();
 }
@@ -668,6 +674,48 @@ static void a_destroyed_queue_pair_returns_its_entry(void **state)
 	b = with_xrq(CQ_B);
 	is_free(0);
 	no_more();
+}
+
+/*
+ * The first packet of an unexpected message has taken a WQE, and the rest will not come: software
+ * does not learn of the message, so it is not counted, and a tag that has waited for software is
+ * listed.
+ */
+static void half_unexpected(enum qp_state state)
+{
+	recv_wqe(4000);
+	header(EAGER, TAG + 1);
+	receive(BTH_SEND_FIRST, b->mtu);
+	assert_int_equal(srq->tm->hw_phase, 1);
+	append(1, TAG, ~0ull, 0, 64);
+	assert_int_equal(srq->tm->entry[0].state, TM_WAITING);
+	rig_state(1, b, state);
+	assert_int_equal(srq->tm->hw_phase, 0);
+	assert_int_equal(srq->tm->entry[0].state, TM_LISTED);
+}
+
+static void a_failed_queue_pair_has_counted_no_message(void **state)
+{
+	(void)state;
+	half_unexpected(QPS_ERR);
+	assert_int_equal(rig_cqe(CQ_TM, 0)->c.error, ERR_FLUSHED);
+}
+
+static void a_reset_queue_pair_has_counted_no_message(void **state)
+{
+	(void)state;
+	half_unexpected(QPS_RST);
+}
+
+/* A message that is complete stays counted. */
+static void a_complete_message_stays_counted(void **state)
+{
+	(void)state;
+	recv_wqe(4000);
+	send_msg(EAGER, TAG + 1, 3000);
+	next_of(CQE_RESP_SEND, TM_UNEXPECTED);
+	rig_state(1, b, QPS_ERR);
+	assert_int_equal(srq->tm->hw_phase, 1);
 }
 
 /* ---- rendezvous ------------------------------------------------------------------------------ */
@@ -737,8 +785,48 @@ static void software_reads_what_does_not_fit(void **state)
 	send_rndv(TAG, buf_a, key_a, 101, 50);
 	c = next_of(CQE_RESP_SEND, TM_CONSUMED_MSG_SW_RNDV);
 	assert_header(c, RNDV, TAG);
-	assert_int_equal(c->byte_cnt, 50);
-	assert_memory_equal(at_b(0), at_a(0), 50);
+	assert_int_equal(c->byte_cnt, RVH);
+	assert_memory_equal(at_b(0), at_a(0), RVH);
+	assert_int_equal(*at_b(RVH), 0);
+	is_free(0);
+	append(2, TAG, ~0ull, 200, RVH);	/* room for the headers, not for all of the message */
+	send_rndv(TAG, buf_a, key_a, 101, 64);
+	next_of(CQE_RESP_SEND, TM_CONSUMED_MSG_SW_RNDV);
+	assert_memory_equal(at_b(200), at_a(0), RVH);
+	no_more();
+}
+
+/* A program that sleeps until a solicited completion comes is woken at both ends. */
+static void a_solicited_rendezvous_is_solicited_at_both_ends(void **state)
+{
+	const struct cq *cq_tm = cq_find(rig.hca[1], CQ_TM), *cq_a = cq_find(rig.hca[0], CQ_A + 1);
+	struct rig_wqe w;
+
+	(void)state;
+	append(1, TAG, ~0ull, 0, 4000);
+	rig_recv(0, a, buf_a + 6000, 64, key_a);
+	rndv_headers(TAG, buf_a + 1000, key_a, 3000);
+	wq_ctrl(&w, WQE_SEND, true, 0);
+	w.b[11] |= 2;
+	wq_data(&w, buf_a, RVH, key_a);
+	rig_send(0, a, w.b, w.ds);
+	rig_run(4, 1000);
+	next_of(CQE_NO_PACKET, TM_CONSUMED);
+	next_of(CQE_RESP_SEND, TM_EXPECTED);
+	assert_true(cq_tm->sol_seen && cq_tm->sol_pi == 2);
+	assert_true(cq_a->sol_seen && cq_a->sol_pi == 1);
+}
+
+/* The sender names a key that it may not invalidate, with SEND_INV. */
+static void a_rendezvous_may_not_invalidate_any_key(void **state)
+{
+	(void)state;
+	append(1, TAG, ~0ull, 0, 4000);
+	rndv_headers(TAG, buf_a, key_a, 3000);
+	send_as(WQE_SEND_INVAL, RVH);
+	sender_got(0, CQE_REQ_ERR, SYND_REMOTE_ACCESS);
+	assert_int_equal(b->state, QPS_ERR);
+	next_of(CQE_RESP_SEND, TM_CANCELED);
 	is_free(0);
 	no_more();
 }
@@ -783,7 +871,7 @@ static void a_refused_read_ends_the_message(void **state)
 	send_rndv(TAG, buf_a, key_a + 0x100, 3000, RVH);
 	rig_run(4, 300);
 	next_of(CQE_NO_PACKET, TM_CONSUMED);
-	assert_int_equal(next_of(CQE_NO_PACKET, TM_CANCELED)->tm.index, 0);
+	assert_int_equal(next_of(CQE_RESP_SEND, TM_CANCELED)->tm.index, 0);
 	assert_int_equal(b->state, QPS_ERR);
 	is_free(0);
 	no_more();
@@ -796,7 +884,7 @@ static void a_buffer_that_refuses_the_data_ends_the_message(void **state)
 	send_rndv(TAG, buf_a, key_a, 60, RVH);
 	rig_run(4, 300);
 	next_of(CQE_NO_PACKET, TM_CONSUMED);
-	next_of(CQE_NO_PACKET, TM_CANCELED);
+	next_of(CQE_RESP_SEND, TM_CANCELED);
 	assert_int_equal(b->state, QPS_ERR);
 	no_more();
 }
@@ -860,8 +948,12 @@ int main(void)
 		T(buffers_have_the_domain_of_the_xrq), T(a_failed_queue_pair_ends_its_message),
 		T(a_reset_queue_pair_returns_its_entry),
 		T(a_destroyed_queue_pair_returns_its_entry),
+		T(a_failed_queue_pair_has_counted_no_message),
+		T(a_reset_queue_pair_has_counted_no_message), T(a_complete_message_stays_counted),
 		T(the_hca_reads_the_data_and_tells_the_sender),
 		T(several_rendezvous_are_served_in_order), T(software_reads_what_does_not_fit),
+		T(a_solicited_rendezvous_is_solicited_at_both_ends),
+		T(a_rendezvous_may_not_invalidate_any_key),
 		T(software_reads_without_the_offload),
 		T(rendezvous_waits_until_the_queue_pair_can_send),
 		T(a_refused_read_ends_the_message),
