@@ -17,6 +17,7 @@
 #include "lib/mock.h"
 #include "verbs/cq.h"
 #include "verbs/qp.h"
+#include "verbs/srq.h"
 #include "verbs/ucontext.h"
 
 /* Each object has a different number. The mock firmware allocates only the QP's number. */
@@ -38,6 +39,8 @@ struct objects {
 	struct mlx5_ib_cq send_cq;
 	struct mlx5_ib_cq recv_cq;
 	struct mlx5_ib_qp qp;
+	u32 qp_flags;		/* MLX5_QP_FLAG_* of the next queue pair */
+	struct ib_srq *srq;	/* of the next queue pair, or NULL */
 };
 
 static struct objects *make_objects(struct kunit *test)
@@ -76,11 +79,13 @@ static int create_qp(struct objects *o, enum ib_qp_type type, u32 ece_options)
 {
 	struct mlx5_ib_create_qp ucmd = {
 		.buf_addr = mock_buffer(o->mock, QP_BUF), .db_addr = mock_buffer(o->mock, RECORDS),
-		.sq_wqe_count = 16, .rq_wqe_count = 64, .rq_wqe_shift = 4, .uidx = 5,
-		.ece_options = ece_options,
+		.sq_wqe_count = 16, .rq_wqe_count = o->srq ? 0 : 64,
+		.rq_wqe_shift = o->srq ? 0 : 4, .uidx = 5,
+		.ece_options = ece_options, .flags = o->qp_flags,
 	};
 	struct ib_qp_init_attr init = {
-		.qp_type = type, .send_cq = &o->send_cq.ibcq, .recv_cq = &o->recv_cq.ibcq,
+		.qp_type = type, .srq = o->srq, .send_cq = &o->send_cq.ibcq,
+		.recv_cq = &o->recv_cq.ibcq,
 		.cap = {
 			.max_send_wr = 16, .max_recv_wr = 64, .max_send_sge = 1,
 			.max_recv_sge = 1,
@@ -729,6 +734,46 @@ static void queue_pair_takes_the_clock_of_its_cqs(struct kunit *test)
 	finish(o);
 }
 
+/*
+ * Messages to a queue pair whose SRQ has tag matching complete in the CQ of the SRQ: the size and
+ * the stamps of that CQ's entries count, not those of the queue pair's receive CQ.
+ */
+static void messages_with_tags_complete_in_the_cq_of_the_srq(struct kunit *test)
+{
+	struct objects *o = make_objects(test);
+	struct mlx5_ib_caps *caps = &o->mock->dev->caps;
+	struct mlx5_ib_srq *srq = kunit_kzalloc(test, sizeof(*srq), GFP_KERNEL);
+	struct mlx5_ib_cq *cq = kunit_kzalloc(test, sizeof(*cq), GFP_KERNEL);
+	void *qpc = MLX5_ADDR_OF(create_qp_in, o->mock->in, qpc);
+
+	KUNIT_ASSERT_NOT_NULL(test, srq);
+	KUNIT_ASSERT_NOT_NULL(test, cq);
+	MOCK_SET_CAP(caps, sctr_data_cqe, 1);
+	cq->ibcq.device = &o->mock->dev->ib_dev;
+	cq->cqe_size = 64;
+	srq->ibsrq.device = &o->mock->dev->ib_dev;
+	srq->ibsrq.srq_type = IB_SRQT_TM;
+	srq->ibsrq.ext.cq = &cq->ibcq;
+	o->recv_cq.cqe_size = 128;
+	o->recv_cq.real_time = true;
+	o->qp_flags = MLX5_QP_FLAG_SCATTER_CQE;
+	o->srq = &srq->ibsrq;
+	KUNIT_ASSERT_EQ(test, create_qp(o, IB_QPT_RC, 0), 0);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, cs_res), MLX5_QPC_CS_RES_UP_TO_32B);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, ts_format), 0);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, cqn_rcv), RECV_CQN);
+	KUNIT_EXPECT_EQ(test, destroy_qp(o), 0);
+	cq->cqe_size = 128;
+	cq->real_time = true;
+	o->recv_cq.cqe_size = 64;
+	o->recv_cq.real_time = false;
+	KUNIT_ASSERT_EQ(test, create_qp(o, IB_QPT_RC, 0), 0);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, cs_res), MLX5_QPC_CS_RES_UP_TO_64B);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, ts_format), 2);
+	KUNIT_EXPECT_EQ(test, destroy_qp(o), 0);
+	finish(o);
+}
+
 /* ---- moderation ------------------------------------------------------------------------- */
 
 static void moderation_is_exact_to_the_bit(struct kunit *test)
@@ -779,6 +824,7 @@ static struct kunit_case command_cases[] = {
 	KUNIT_CASE(change_in_init_keeps_the_request_for_out_of_order_data),
 	KUNIT_CASE(command_without_an_ece_field_grants_no_options),
 	KUNIT_CASE(queue_pair_takes_the_clock_of_its_cqs),
+	KUNIT_CASE(messages_with_tags_complete_in_the_cq_of_the_srq),
 	KUNIT_CASE(moderation_is_exact_to_the_bit),
 	KUNIT_CASE(moderation_that_the_device_cannot_do_is_refused),
 	{}

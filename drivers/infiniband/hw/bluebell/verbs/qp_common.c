@@ -95,6 +95,15 @@ const struct mlx5_ib_rsc_ops mlx5_ib_plain_qp_rsc_ops = {
 	.read_wqe = mlx5_ib_qp_read_wqe,
 };
 
+/* The CQ that gets the completions of received messages: that of the SRQ, if the SRQ has one. */
+static struct mlx5_ib_cq *qp_receive_cq(const struct ib_qp_init_attr *init)
+{
+	struct ib_cq *cq = init->srq && ib_srq_has_cq(init->srq->srq_type) ? init->srq->ext.cq :
+									     init->recv_cq;
+
+	return cq ? to_mcq(cq) : NULL;
+}
+
 /**
  * mlx5_ib_plain_qp_fill_qpc - build the context of a queue pair that has queues
  * @qp: the queue pair
@@ -107,7 +116,7 @@ void mlx5_ib_plain_qp_fill_qpc(struct mlx5_ib_qp *qp, const struct ib_qp_init_at
 {
 	const struct mlx5_ib_caps *caps = &to_mdev(qp->ibqp.device)->caps;
 	struct mlx5_ib_cq *scq = to_mcq(init->send_cq);
-	struct mlx5_ib_cq *rcq = init->recv_cq ? to_mcq(init->recv_cq) : NULL;
+	struct mlx5_ib_cq *rcq = qp_receive_cq(init);
 	void *qpc = qp->qpc;
 
 	mlx5_ib_fill_qpc(qpc, init, &qp->ucmd);
@@ -116,7 +125,7 @@ void mlx5_ib_plain_qp_fill_qpc(struct mlx5_ib_qp *qp, const struct ib_qp_init_at
 	MLX5_SET(qpc, qpc, pd, to_mpd(qp->ibqp.pd)->pdn);
 	MLX5_SET(qpc, qpc, user_index, mlx5_ib_qp_uidx(qp->ucmd.uidx, cqe_version, caps));
 	MLX5_SET(qpc, qpc, cqn_snd, scq->mcq.cqn);
-	MLX5_SET(qpc, qpc, cqn_rcv, rcq ? rcq->mcq.cqn : 0);
+	MLX5_SET(qpc, qpc, cqn_rcv, init->recv_cq ? to_mcq(init->recv_cq)->mcq.cqn : 0);
 	MLX5_SET(qpc, qpc, ts_format, scq->real_time || (rcq && rcq->real_time) ?
 				      MLX5_TIMESTAMP_FORMAT_REAL_TIME : caps->qp_ts_format);
 	if (init->srq)
