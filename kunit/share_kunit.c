@@ -260,6 +260,35 @@ static void user_is_limited_in_all_contexts_together(struct kunit *test)
 	mlx5_ib_user_put(other.user);
 }
 
+/* XRQs have numbers of the SRQs, so a user cannot have all of them as XRQs. */
+static void an_xrq_counts_as_an_srq_too(struct kunit *test)
+{
+	struct mock *mock = make_mock(test);
+	struct mlx5_ib_share xrq[2] = {}, srq = {}, more = {};
+	u32 *limit = mock->dev->users->limit;
+
+	limit[MLX5_IB_SHARE_XRQ] = 0;
+	limit[MLX5_IB_SHARE_SRQ] = 3;
+	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_share_take(mock->context, MLX5_IB_SHARE_XRQ, &xrq[0]));
+	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_share_take(mock->context, MLX5_IB_SHARE_XRQ, &xrq[1]));
+	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_share_take(mock->context, MLX5_IB_SHARE_SRQ, &srq));
+	KUNIT_EXPECT_EQ(test, -ENOMEM,
+			mlx5_ib_share_take(mock->context, MLX5_IB_SHARE_XRQ, &more));
+	KUNIT_EXPECT_EQ(test, 2, count(mock, MLX5_IB_SHARE_XRQ));
+	KUNIT_EXPECT_EQ(test, 3, count(mock, MLX5_IB_SHARE_SRQ));
+	mlx5_ib_share_give(&xrq[0]);
+	KUNIT_EXPECT_EQ(test, 1, count(mock, MLX5_IB_SHARE_XRQ));
+	KUNIT_EXPECT_EQ(test, 2, count(mock, MLX5_IB_SHARE_SRQ));
+	/* The device has fewer XRQs than SRQs. */
+	limit[MLX5_IB_SHARE_XRQ] = 1;
+	KUNIT_EXPECT_EQ(test, -ENOMEM,
+			mlx5_ib_share_take(mock->context, MLX5_IB_SHARE_XRQ, &more));
+	KUNIT_EXPECT_EQ(test, 2, count(mock, MLX5_IB_SHARE_SRQ));
+	mlx5_ib_share_give(&xrq[1]);
+	mlx5_ib_share_give(&srq);
+	KUNIT_EXPECT_EQ(test, 0, count(mock, MLX5_IB_SHARE_SRQ));
+}
+
 static void limits_do_not_stop_the_privileged(struct kunit *test)
 {
 	struct mock *mock = make_mock(test);
@@ -1188,6 +1217,7 @@ static struct kunit_case share_cases[] = {
 	KUNIT_CASE(firmware_keeps_512_queue_pairs_and_keys),
 	KUNIT_CASE(user_who_makes_a_namespace_answers_for_it),
 	KUNIT_CASE(user_is_limited_in_all_contexts_together),
+	KUNIT_CASE(an_xrq_counts_as_an_srq_too),
 	KUNIT_CASE(limits_do_not_stop_the_privileged),
 	KUNIT_CASE(object_without_a_context_counts_for_the_caller),
 	KUNIT_CASE(object_counts_as_its_size),

@@ -91,6 +91,14 @@ static const char * const share_names[MLX5_IB_NUM_SHARES] = {
 };
 
 /*
+ * Kinds of objects that have numbers of another kind, too: each counts against both limits. A queue
+ * pair names its RMP, XRC SRQ or XRQ by one number, so they all have numbers of the SRQs.
+ */
+static const u8 share_within[MLX5_IB_NUM_SHARES] = {
+	[MLX5_IB_SHARE_XRQ] = MLX5_IB_SHARE_SRQ,
+};
+
+/*
  * How often ALLOC_UAR can succeed: each time it allocates a page of the host. Returns 0 for a
  * subfunction, which has a part of another function's BAR.
  */
@@ -222,8 +230,8 @@ int mlx5_ib_share_refuse(struct mlx5_ib_dev *dev, const struct mlx5_ib_user *use
 	return -ENOMEM;
 }
 
-static int share_take_of(struct mlx5_ib_dev *dev, struct mlx5_ib_user *user, bool unlimited,
-			 enum mlx5_ib_share_kind kind, u32 num, struct mlx5_ib_share *share)
+static int share_count(struct mlx5_ib_dev *dev, struct mlx5_ib_user *user, bool unlimited,
+		       enum mlx5_ib_share_kind kind, u32 num)
 {
 	u32 limit = user->users->limit[kind];
 	atomic_t *count = &user->count[kind];
@@ -243,6 +251,28 @@ static int share_take_of(struct mlx5_ib_dev *dev, struct mlx5_ib_user *user, boo
 				      "user %u would have %llu units, too many to count (%s)",
 				      __kuid_val(user->uid), sum, share_names[kind]);
 	} while (!atomic_try_cmpxchg(count, &old, sum));
+	return 0;
+}
+
+static void share_uncount(struct mlx5_ib_user *user, enum mlx5_ib_share_kind kind, u32 num)
+{
+	WARN_ON_ONCE(atomic_sub_return(num, &user->count[kind]) < 0);
+}
+
+static int share_take_of(struct mlx5_ib_dev *dev, struct mlx5_ib_user *user, bool unlimited,
+			 enum mlx5_ib_share_kind kind, u32 num, struct mlx5_ib_share *share)
+{
+	int err = share_count(dev, user, unlimited, kind, num);
+
+	if (err)
+		return err;
+	if (share_within[kind]) {
+		err = share_count(dev, user, unlimited, share_within[kind], num);
+		if (err) {
+			share_uncount(user, kind, num);
+			return err;
+		}
+	}
 	refcount_inc(&user->refs);
 	*share = (struct mlx5_ib_share){ .user = user, .kind = kind, .num = num };
 	return 0;
@@ -358,7 +388,9 @@ void mlx5_ib_share_give(struct mlx5_ib_share *share)
 	if (share->group)
 		share_leave_group(user, share->group);
 	share->group = NULL;
-	WARN_ON_ONCE(atomic_sub_return(share->num, &user->count[share->kind]) < 0);
+	share_uncount(user, share->kind, share->num);
+	if (share_within[share->kind])
+		share_uncount(user, share_within[share->kind], share->num);
 	share->user = NULL;
 	mlx5_ib_user_put(user);
 }

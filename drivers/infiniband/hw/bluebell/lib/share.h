@@ -37,7 +37,7 @@
  * @MLX5_IB_SHARE_TIR: transport interface receives
  * @MLX5_IB_SHARE_TIS: transport interface sends
  * @MLX5_IB_SHARE_RQT: tables of receive queues
- * @MLX5_IB_SHARE_XRQ: XRQs: SRQs with tag matching, and XRQs of DEVX
+ * @MLX5_IB_SHARE_XRQ: XRQs: SRQs with tag matching, and XRQs of DEVX; they count as SRQs, too
  * @MLX5_IB_SHARE_FLOW_COUNTER: flow counters, of DEVX and of counters objects; each counter of a
  *	bulk counts
  * @MLX5_IB_SHARE_FLOW: flow rules, flow actions and steering anchors of mlx5_core's tables
