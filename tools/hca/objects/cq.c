@@ -133,6 +133,7 @@ static void cq_error(struct cq *cq, enum cq_status status, uint8_t syndrome)
 	eq_post_async(cq->hca, EV_CQ_ERROR, 0, data);
 }
 
+/* A queue pair fails. Of a DC target, the transport drops what comes from now on. */
 static void cq_lose(struct cq *cq, const struct completion *c)
 {
 	if (cq->hca->board->cqe_lost)

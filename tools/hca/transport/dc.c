@@ -20,6 +20,7 @@
 
 #include "clock.h"
 #include "conn.h"
+#include "cq.h"
 #include "dc.h"
 #include "dct.h"
 #include "hca.h"
@@ -66,12 +67,10 @@ static struct dc_conn *dc_find(struct hca *hca, const struct dct *dct, const str
 	return NULL;
 }
 
-/* End a connection. A receive WQE that a message in progress has taken is flushed. */
-static void dc_close(struct hca *hca, struct dc_conn *conn)
+static void dc_free(struct hca *hca, struct dc_conn *conn)
 {
 	struct dcs *dcs = hca->dcs;
 
-	resp_flush(hca, &conn->qp);
 	if (conn->qp.resp)
 		sched_cancel(hca, &conn->qp.resp->run);
 	resp_free(hca, &conn->qp);
@@ -80,6 +79,13 @@ static void dc_close(struct hca *hca, struct dc_conn *conn)
 	dcs->n--;
 	conn->dct->connections--;
 	free(conn);
+}
+
+/* End a connection. A receive WQE that a message in progress has taken is flushed. */
+static void dc_close(struct hca *hca, struct dc_conn *conn)
+{
+	resp_flush(hca, &conn->qp);
+	dc_free(hca, conn);
 }
 
 static struct dc_conn *dc_open(struct hca *hca, struct dct *dct, const struct packet *p)
@@ -111,6 +117,14 @@ static void dc_drop(struct hca *hca, const struct packet *p, const char *why)
 		  p->pkey);
 }
 
+/* Whether the CQ of a target is in error: no message could complete. */
+static bool dc_cq_failed(struct hca *hca, const struct qp *qp)
+{
+	const struct cq *cq = cq_find(hca, qp->cqn_rcv);
+
+	return cq && cq->status != CQ_STATUS_OK;
+}
+
 /* Why a packet of a connection is not accepted, or NULL. */
 static const char *dc_why_drop(struct hca *hca, const struct dc_conn *conn, const struct packet *p)
 {
@@ -118,6 +132,8 @@ static const char *dc_why_drop(struct hca *hca, const struct dc_conn *conn, cons
 		return "connection";
 	if (!conn_can_receive(&conn->qp))
 		return "state";
+	if (dc_cq_failed(hca, &conn->qp))
+		return "cq";
 	return link_of(hca)->wrong_destination(hca, &conn->qp, p);
 }
 
@@ -293,12 +309,13 @@ static int dc_init(struct hca *hca)
 	return 0;
 }
 
+/* The memory of the CQs may belong to another kernel by now, so nothing is flushed. */
 static void dc_reset(struct hca *hca)
 {
 	struct dc_conn *conn;
 
 	while ((conn = TAILQ_FIRST(&hca->dcs->by_age)))
-		dc_close(hca, conn);
+		dc_free(hca, conn);
 	evtimer_del(hca->dcs->drain);
 }
 

@@ -624,6 +624,33 @@ static void a_peer_that_does_not_go_on_is_not_waited_for_forever(void **state)
 	assert_int_equal(rig_events(EV_DCT_DRAINED), 1);
 }
 
+static void a_reset_of_the_hca_flushes_nothing(void **state)
+{
+	(void)state;
+	half_a_message();
+	dc_module.reset(rig.hca[1]);
+	assert_int_equal(dct->connections, 0);
+	assert_null(rig_cqe(CQ_DCT, 0));
+}
+
+static void a_target_whose_cq_has_failed_receives_nothing(void **state)
+{
+	struct cq *cq = cq_find(rig.hca[1], CQ_DCT);
+
+	(void)state;
+	post_recv(LEN);
+	post_recv(LEN);
+	post(WQE_SEND, LEN);
+	assert_int_equal(rig_run(2, 1000), 2);
+	expect(CQ_DCT, 0, CQE_RESP_SEND, 0);
+	cq->status = CQ_STATUS_OVERFLOW;
+	a->retry_count = a->cur_retry = 0;
+	post(WQE_SEND, LEN);
+	assert_int_equal(rig_run(3, 3000), 3);
+	expect(CQ_A, 1, CQE_REQ_ERR, SYND_TRANSPORT_RETRY);
+	assert_int_equal(srq->hw, 1);
+}
+
 #define TEST(f)	cmocka_unit_test_setup_teardown(f, up, down)
 
 int main(void)
@@ -656,6 +683,8 @@ int main(void)
 		TEST(a_target_without_connections_drains_at_once),
 		TEST(an_idle_connection_is_closed),
 		TEST(a_message_in_progress_is_waited_for),
+		TEST(a_reset_of_the_hca_flushes_nothing),
+		TEST(a_target_whose_cq_has_failed_receives_nothing),
 		TEST(a_peer_that_does_not_go_on_is_not_waited_for_forever),
 	};
 
