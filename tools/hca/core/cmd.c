@@ -23,6 +23,7 @@ static const struct {
 	uint16_t off, width;	/* bits */
 } unnamed[] = {
 	{ "cqc", CQC_DBR_UMEM_ID, 32 }, { "qpc", QPC_DBR_UMEM_ID, 32 },
+	{ "qpc", QPC_DP_ORDERING_0, 1 }, { "dctc", DCTC_DP_ORDERING_0, 1 },
 	{ "xrc_srqc", XRC_SRQC_DBR_UMEM_ID, 32 },
 	{ "create_cq_in", CMD_UMEM_OFFSET, 64 }, { "create_cq_in", CMD_UMEM_ID, 32 },
 	{ "modify_cq_in", CMD_UMEM_OFFSET, 64 }, { "modify_cq_in", CMD_UMEM_ID, 32 },

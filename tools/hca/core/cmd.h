@@ -104,6 +104,15 @@ uint8_t cmd_check_reserved(struct hca *hca, struct cmd *cmd);
  */
 #define RTS2RTS_QP_OPT_95_32 0x840
 
+/*
+ * The bits dp_ordering_0 of the contexts of queue pairs and DC targets, which mlx5_ifc.h leaves
+ * reserved, and the number that dp_ordering_1 and dp_ordering_0 are: of which operations the data
+ * may arrive out of order.
+ */
+#define QPC_DP_ORDERING_0	0x26
+#define DCTC_DP_ORDERING_0	0x73
+enum dp_ordering { DP_ORDERING_NONE, DP_ORDERING_READ_WRITE, DP_ORDERING_ALL };
+
 /* The bit that announces an extension of RTS2RTS_QP's context, and in it the stream to reset. */
 #define RTS2RTS_QP_QPC_EXT	0x40
 #define RTS2RTS_QP_STREAM	0x890

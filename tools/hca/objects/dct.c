@@ -96,9 +96,12 @@ static const struct ifc_field dctc_roce[] = {
 
 static uint8_t dct_check_ordering(struct hca *hca, struct cmd *cmd, const uint8_t *c)
 {
-	if (IFC_GET(dctc, c, dp_ordering_1) && !hca_cap_gen(hca, dp_ordering_ooo_all_dc))
+	unsigned int order = IFC_GET(dctc, c, dp_ordering_1) << 1 |
+			     ifc_get_bits(c, DCTC_DP_ORDERING_0, 1);
+
+	if (order > DP_ORDERING_ALL || (order && !hca_cap_gen(hca, dp_ordering_ooo_all_dc)))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_DCT_FIELD_NOT_OFFERED,
-				"data out of order is not supported for DCTs");
+				"data out of order (%u) is not supported for DCTs", order);
 	if (IFC_GET(dctc, c, dp_ordering_force) &&
 	    (!hca_cap_gen(hca, hca_cap_2) || !hca_cap_gen_2(hca, dp_ordering_force)))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_DCT_FIELD_NOT_OFFERED,

@@ -16,8 +16,8 @@
 static const struct ifc_field qpc_reserved[] = {
 	IFC_FIELD(qpc, reserved_at_10), IFC_FIELD(qpc, reserved_at_15),
 	IFC_FIELD(qpc, reserved_at_1e), IFC_FIELD(qpc, reserved_at_24),
-	IFC_FIELD(qpc, reserved_at_26), IFC_FIELD(qpc, reserved_at_48),
-	IFC_FIELD(qpc, reserved_at_55), IFC_FIELD(qpc, reserved_at_5a),
+	IFC_FIELD(qpc, reserved_at_48), IFC_FIELD(qpc, reserved_at_55),
+	IFC_FIELD(qpc, reserved_at_5a),
 	IFC_FIELD(qpc, reserved_at_80), IFC_FIELD(qpc, reserved_at_a0),
 	IFC_FIELD(qpc, reserved_at_384), IFC_FIELD(qpc, reserved_at_38b),
 	IFC_FIELD(qpc, reserved_at_393), IFC_FIELD(qpc, reserved_at_39b),
@@ -138,7 +138,10 @@ uint8_t qp_check_context(struct hca *hca, struct cmd *cmd, const uint8_t *c)
 	return roce_offered(hca) ? qp_check_roce_context(hca, cmd, c) : ST_OK;
 }
 
-/* Whether queue pairs of a type may have receive WQEs that are consumed out of order. */
+/*
+ * Whether the data of queue pairs of a type may arrive out of order. A device that offers this for
+ * all operations offers it for READs and WRITEs alone, too: UCX asks for that.
+ */
 static bool qp_type_out_of_order(struct hca *hca, enum qp_type type)
 {
 	switch (type) {
@@ -168,9 +171,12 @@ static bool qp_type_out_of_order(struct hca *hca, enum qp_type type)
  */
 uint8_t qp_check_ordering(struct hca *hca, struct cmd *cmd, enum qp_type type, const uint8_t *c)
 {
-	if (IFC_GET(qpc, c, dp_ordering_1) && !qp_type_out_of_order(hca, type))
+	unsigned int order = IFC_GET(qpc, c, dp_ordering_1) << 1 |
+			     ifc_get_bits(c, QPC_DP_ORDERING_0, 1);
+
+	if (order > DP_ORDERING_ALL || (order && !qp_type_out_of_order(hca, type)))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_FIELD_NOT_OFFERED,
-				"data out of order is not supported for %s QPs",
+				"data out of order (%u) is not supported for %s QPs", order,
 				qp_type_name(type));
 	if (IFC_GET(qpc, c, dp_ordering_force) &&
 	    (!hca_cap_gen(hca, hca_cap_2) || !hca_cap_gen_2(hca, dp_ordering_force)))

@@ -124,6 +124,7 @@ static const struct trans_field trans_fields[] = {
 	{ IFC_FIELD(qpc, counter_set_id), T(T_RST2INIT), ON_ANY, OPT_COUNTER },
 	{ IFC_FIELD(qpc, lag_tx_port_affinity), T(T_RST2INIT), ON_ANY, OPT_LAG },
 	{ IFC_FIELD(qpc, dp_ordering_1), T(T_INIT2RTR), ON_ANY, 0 },
+	{ { QPC_DP_ORDERING_0, 1, "dp_ordering_0" }, T(T_INIT2RTR), ON_ANY, 0 },
 	{ IFC_FIELD(qpc, dp_ordering_force), T(T_INIT2RTR), ON_ANY, 0 },
 	{ IFC_FIELD(qpc, rre), T(T_RST2INIT), ON_CONNECTED, OPT_RRE },
 	{ IFC_FIELD(qpc, rwe), T(T_RST2INIT), ON_CONNECTED, OPT_RWE },

@@ -117,6 +117,8 @@ static void contexts_are_checked(void **state)
 	static const struct rig_bad bad[] = {
 		{ FIELD(state), 1, ST_BAD_PARAM, WHY_DCT_STATE },
 		{ FIELD(dp_ordering_1), 1, ST_BAD_PARAM, WHY_DCT_FIELD_NOT_OFFERED },
+		{ { DCTC_DP_ORDERING_0, 1, "dp_ordering_0" }, 1, ST_BAD_PARAM,
+		  WHY_DCT_FIELD_NOT_OFFERED },
 		{ FIELD(dp_ordering_force), 1, ST_BAD_PARAM, WHY_DCT_FIELD_NOT_OFFERED },
 		{ FIELD(atomic_like_write_en), 1, ST_BAD_PARAM, WHY_DCT_FIELD_NOT_OFFERED },
 		{ FIELD(free_ar), 1, ST_BAD_PARAM, WHY_DCT_FIELD_NOT_OFFERED },
@@ -169,6 +171,11 @@ static void features_need_their_capabilities(void **state)
 	IFC_SET(cmd_hca_cap, cap, atomic, 1);
 	IFC_SET(dctc, good(), dp_ordering_1, 1);
 	IFC_SET(cmd_hca_cap, cap, dp_ordering_ooo_all_dc, 1);
+	assert_int_equal(create(0, &dctn), ST_OK);
+	/* 2 stands for all operations, 1 for READs and WRITEs; there is no 3. */
+	ifc_set_bits(IFC_ADDR(create_dct_in, in, dct_context_entry), DCTC_DP_ORDERING_0, 1, 1);
+	assert_refused(create(0, &dctn), ST_BAD_PARAM, WHY_DCT_FIELD_NOT_OFFERED);
+	ifc_set_bits(good(), DCTC_DP_ORDERING_0, 1, 1);
 	assert_int_equal(create(0, &dctn), ST_OK);
 }
 

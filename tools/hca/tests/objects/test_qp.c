@@ -842,7 +842,7 @@ static void test_each_reserved_field_is_refused(void **state)
 	static const struct ifc_field reserved[] = {
 		IFC_FIELD(qpc, reserved_at_10), IFC_FIELD(qpc, reserved_at_15),
 		IFC_FIELD(qpc, reserved_at_1e), IFC_FIELD(qpc, reserved_at_24),
-		IFC_FIELD(qpc, reserved_at_26), IFC_FIELD(qpc, reserved_at_48),
+		IFC_FIELD(qpc, reserved_at_48),
 		IFC_FIELD(qpc, reserved_at_55), IFC_FIELD(qpc, reserved_at_5a),
 		IFC_FIELD(qpc, reserved_at_80), IFC_FIELD(qpc, reserved_at_a0),
 		IFC_FIELD(qpc, reserved_at_384), IFC_FIELD(qpc, reserved_at_38b),
@@ -1002,6 +1002,37 @@ static void test_order_of_data_needs_a_capability(void **state)
 		assert_refused(modify_with(MLX5_CMD_OP_RST2INIT_QP, qp->obj.num, 0, 0, c),
 			       ST_BAD_PARAM, WHY_QP_FIELD_NOT_OFFERED);
 	}
+}
+
+/* For READs and WRITEs alone (1), for all operations (2); there is no 3. */
+static void test_order_of_data_is_a_number(void **state)
+{
+	uint8_t c[QPC_BYTES] = {};
+	unsigned int order;
+	struct qp *qp;
+
+	(void)state;
+	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], dp_ordering_ooo_all_rc, 1);
+	full_context(c);
+	for (order = 0; order < 4; order++) {
+		qp = new_qp(QPT_RC);
+		ifc_set_bits(c, QPC_DP_ORDERING_0, 1, 0);
+		IFC_SET(qpc, c, dp_ordering_1, 0);
+		assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, qp->obj.num, 0, 0, c), ST_OK);
+		ifc_set_bits(c, QPC_DP_ORDERING_0, 1, order & 1);
+		IFC_SET(qpc, c, dp_ordering_1, order >> 1);
+		assert_int_equal(modify_with(MLX5_CMD_OP_INIT2RTR_QP, qp->obj.num, 0, 0, c),
+				 order < 3 ? ST_OK : ST_BAD_PARAM);
+		assert_int_equal(qp->out_of_order, order == 2);
+		assert_int_equal(ifc_get_bits(qp->qpc, QPC_DP_ORDERING_0, 1), order == 1);
+	}
+	assert_int_equal(rig.syndrome, WHY_QP_FIELD_NOT_OFFERED);
+	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], dp_ordering_ooo_all_rc, 0);
+	qp = new_qp(QPT_RC);
+	ifc_set_bits(c, QPC_DP_ORDERING_0, 1, 1);
+	IFC_SET(qpc, c, dp_ordering_1, 0);
+	assert_refused(modify_with(MLX5_CMD_OP_RST2INIT_QP, qp->obj.num, 0, 0, c), ST_BAD_PARAM,
+		       WHY_QP_FIELD_NOT_OFFERED);
 }
 
 static void test_timestamp_formats(void **state)
@@ -1844,7 +1875,7 @@ int main(void)
 		T(test_srq_limit_event_is_raised_once),
 		T(test_what_is_not_offered_is_refused), T(test_each_reserved_field_is_refused),
 		T(test_each_field_of_another_network_is_refused),
-		T(test_order_of_data_needs_a_capability),
+		T(test_order_of_data_needs_a_capability), T(test_order_of_data_is_a_number),
 		T(test_padding_needs_a_capability),
 		T(test_data_in_cqes_needs_a_capability), T(test_data_of_64_bytes_needs_long_cqes),
 		T(test_source_of_packets_needs_a_capability), T(test_timestamp_formats),
