@@ -22,6 +22,7 @@
 
 #define TIRN		0x55
 #define MAX_CALLS	4
+#define COUNTER		50	/* number of the counter of mlx5_core */
 #define PACKETS		1000
 #define BYTES		64000
 
@@ -67,6 +68,11 @@ static struct steering {
 static void *core_object(unsigned long n)
 {
 	return (void *)(0x1000 + 16 * n);
+}
+
+static unsigned long core_number(const void *object)
+{
+	return ((unsigned long)object - 0x1000) / 16;
 }
 
 static void *core_create(unsigned long n)
@@ -119,19 +125,28 @@ static struct mlx5_flow_handle *core_add_rule(struct mlx5_ib_dev *dev,
 	return rule;
 }
 
+/* As mlx5_core does, free what stands for the flow counter of a process. */
 static void core_del_rule(struct mlx5_ib_dev *dev, struct mlx5_flow_handle *rule)
 {
+	unsigned long n = core_number(rule);
+	struct call *call = &st.rules[n];
+	int i;
+
 	st.live--;
+	for (i = 0; n < MAX_CALLS && i < call->num; i++)
+		if (call->dest[i].type == MLX5_FLOW_DESTINATION_TYPE_COUNTER &&
+		    (void *)call->dest[i].counter != core_object(COUNTER))
+			mlx5_fc_local_destroy(call->dest[i].counter);
 }
 
 static struct mlx5_fc *core_create_counter(struct mlx5_ib_dev *dev)
 {
-	return core_create(50);
+	return core_create(COUNTER);
 }
 
 static void core_destroy_counter(struct mlx5_ib_dev *dev, struct mlx5_fc *fc)
 {
-	KUNIT_EXPECT_PTR_EQ(kunit_get_current_test(), (void *)fc, core_object(50));
+	KUNIT_EXPECT_PTR_EQ(kunit_get_current_test(), (void *)fc, core_object(COUNTER));
 	st.live--;
 }
 
@@ -500,7 +515,7 @@ static void rules_are_counted(struct kunit *test)
 						  MLX5_FLOW_CONTEXT_ACTION_COUNT);
 	KUNIT_EXPECT_EQ(test, st.rules[0].num, 2);
 	KUNIT_EXPECT_EQ(test, st.rules[0].dest[1].type, MLX5_FLOW_DESTINATION_TYPE_COUNTER);
-	KUNIT_EXPECT_PTR_EQ(test, (void *)st.rules[0].dest[1].counter, core_object(50));
+	KUNIT_EXPECT_PTR_EQ(test, (void *)st.rules[0].dest[1].counter, core_object(COUNTER));
 	KUNIT_EXPECT_EQ(test, num_counted(MLX5_IB_SHARE_FLOW_COUNTER), 1);
 	/* The library describes the answer once only. */
 	KUNIT_EXPECT_EQ(test, -EINVAL, PTR_ERR_OR_ZERO(create(attr, &req, sizeof(req))));
@@ -782,8 +797,13 @@ static void flow_counters_of_devx(struct kunit *test)
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, flow);
 	KUNIT_EXPECT_EQ(test, st.rules[0].num, 2);
 	KUNIT_EXPECT_EQ(test, st.rules[0].dest[1].type, MLX5_FLOW_DESTINATION_TYPE_COUNTER);
-	KUNIT_EXPECT_EQ(test, mlx5_fc_id(flow->fc), 0x105);
+	KUNIT_EXPECT_EQ(test, mlx5_fc_id(st.rules[0].dest[1].counter), 0x105);
 	mlx5_ib_flow_free(st.o->mock->dev, flow);
+	/* mlx5_core frees nothing if the rule is not added. */
+	st.fail = st.calls + 2;
+	KUNIT_EXPECT_EQ(test, -EIO,
+			PTR_ERR_OR_ZERO(mlx5_ib_create_raw_flow(matcher, st.o->mock->context,
+								&attr)));
 	attr.offset = 128;
 	KUNIT_EXPECT_EQ(test, -EINVAL,
 			PTR_ERR_OR_ZERO(mlx5_ib_create_raw_flow(matcher, st.o->mock->context,

@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "devx_cmd.h"
 #include "raw_packet.h"
 #include "rights.h"
 #include "test.h"
@@ -30,6 +31,7 @@
 #define SENT		100		/* wr_id of frames that are sent */
 #define WAIT_MS		2000
 #define QUIET_MS	300		/* for which nothing may arrive */
+#define COUNTED_RULES	3		/* one after the other */
 
 FIXTURE(flow) {
 	struct rdma r;
@@ -387,15 +389,15 @@ static struct mlx5dv_flow_matcher *create_matcher(struct _test_data_flow *self, 
 	return mlx5dv_create_flow_matcher(self->r.ctx, &attr);
 }
 
-static struct ibv_flow *build_flow(struct mlx5dv_flow_matcher *matcher,
-				   struct mlx5dv_flow_action_attr *action)
+static struct ibv_flow *build_flow(struct mlx5dv_flow_matcher *matcher, unsigned int num,
+				   struct mlx5dv_flow_action_attr *actions)
 {
 	struct match value = {
 		.head.match_sz = sizeof(value.bytes),
 		.bytes = { [ETYPE_BYTE] = ETYPE >> 8, [ETYPE_BYTE + 1] = ETYPE & 0xff },
 	};
 
-	return mlx5dv_create_flow(matcher, &value.head, action ? 1 : 0, action);
+	return mlx5dv_create_flow(matcher, &value.head, num, actions);
 }
 
 TEST_F(flow, built_rules_send_packets_on_as_if_there_were_no_rule)
@@ -411,11 +413,11 @@ TEST_F(flow, built_rules_send_packets_on_as_if_there_were_no_rule)
 	ASSERT_NE(NULL, first) TH_LOG("errno %d", errno);
 	later = create_matcher(self, 2, MLX5DV_FLOW_TABLE_TYPE_NIC_RX);
 	ASSERT_NE(NULL, later);
-	b = build_flow(later, &to_qp);
+	b = build_flow(later, 1, &to_qp);
 	ASSERT_NE(NULL, b) TH_LOG("errno %d", errno);
 	send_and_collect(self, 1);
 	EXPECT_EQ(1, self->got[0]);
-	a = build_flow(first, &miss);
+	a = build_flow(first, 1, &miss);
 	ASSERT_NE(NULL, a) TH_LOG("errno %d", errno);
 	send_and_collect(self, 0);
 	EXPECT_EQ(0, self->got[0]);
@@ -437,7 +439,7 @@ TEST_F(flow, built_rules_drop_what_is_sent)
 	if (!matcher && errno == EOPNOTSUPP)
 		SKIP(return, "the HCA has no tables for sent frames: use the profile steering");
 	ASSERT_NE(NULL, matcher) TH_LOG("errno %d", errno);
-	flow = build_flow(matcher, &drop);
+	flow = build_flow(matcher, 1, &drop);
 	ASSERT_NE(NULL, flow) TH_LOG("errno %d", errno);
 	send_and_collect(self, 0);
 	EXPECT_FALSE(socket_got(self));
@@ -445,6 +447,82 @@ TEST_F(flow, built_rules_drop_what_is_sent)
 	send_and_collect(self, 0);
 	EXPECT_TRUE(socket_got(self));
 	EXPECT_EQ(0, mlx5dv_destroy_flow_matcher(matcher));
+}
+
+static struct mlx5dv_devx_obj *alloc_counter(struct _test_data_flow *self, uint32_t *number)
+{
+	struct mlx5dv_devx_obj *counter;
+	struct devx_cmd cmd;
+
+	devx_start(&cmd, DEVX_ALLOC_FLOW_COUNTER);
+	cmd.in_len = 16;
+	cmd.out_len = 16;
+	counter = mlx5dv_devx_obj_create(self->r.ctx, cmd.in, cmd.in_len, cmd.out, cmd.out_len);
+	*number = devx_get(&cmd, 8);
+	return counter;
+}
+
+/* Returns how many packets a counter has counted, or -1. */
+static long query_counter(struct mlx5dv_devx_obj *counter, uint32_t number)
+{
+	struct devx_cmd cmd;
+
+	devx_start(&cmd, DEVX_QUERY_FLOW_COUNTER);
+	devx_put(&cmd, 0x1c, number);
+	cmd.in_len = 32;
+	cmd.out_len = 32;
+	if (mlx5dv_devx_obj_query(counter, cmd.in, cmd.in_len, cmd.out, cmd.out_len))
+		return -1;
+	return devx_get(&cmd, 0x14);	/* the low half of the first statistic */
+}
+
+/* Build a rule to @qp, or without one a rule that drops packets. */
+static struct ibv_flow *build_counted_flow(struct mlx5dv_flow_matcher *matcher, struct ibv_qp *qp,
+					   struct mlx5dv_devx_obj *counter)
+{
+	struct mlx5dv_flow_action_attr actions[] = {
+		{ .type = MLX5DV_FLOW_ACTION_DEST_IBV_QP, .qp = qp },
+		{ .type = MLX5DV_FLOW_ACTION_COUNTERS_DEVX, .obj = counter },
+	};
+
+	if (!qp)
+		actions[0].type = MLX5DV_FLOW_ACTION_DROP;
+	return build_flow(matcher, 2, actions);
+}
+
+/*
+ * The counter is the program's, and outlives the rules. What mlx5_core has of it is freed once with
+ * each rule, and also if mlx5_core refuses a rule because it contradicts another.
+ */
+TEST_F(flow, built_rules_count_into_a_counter_of_the_program)
+{
+	struct mlx5dv_flow_matcher *matcher;
+	struct mlx5dv_devx_obj *counter;
+	struct ibv_flow *flow;
+	uint32_t number;
+	unsigned int i;
+
+	if (!devx_has_user_ids())
+		SKIP(return, NO_USER_IDS);
+	counter = alloc_counter(self, &number);
+	ASSERT_NE(NULL, counter) TH_LOG("errno %d", errno);
+	matcher = create_matcher(self, 0, MLX5DV_FLOW_TABLE_TYPE_NIC_RX);
+	ASSERT_NE(NULL, matcher) TH_LOG("errno %d", errno);
+	for (i = 1; i <= COUNTED_RULES; i++) {
+		flow = build_counted_flow(matcher, self->qp[0], counter);
+		ASSERT_NE(NULL, flow) TH_LOG("errno %d", errno);
+		send_and_collect(self, 1);
+		EXPECT_EQ(1, self->got[0]);
+		EXPECT_EQ(i, query_counter(counter, number));
+		EXPECT_EQ(0, ibv_destroy_flow(flow));
+	}
+	flow = build_counted_flow(matcher, self->qp[0], counter);
+	ASSERT_NE(NULL, flow);
+	EXPECT_EQ(NULL, build_counted_flow(matcher, NULL, counter));
+	EXPECT_EQ(EEXIST, errno);
+	EXPECT_EQ(0, ibv_destroy_flow(flow));
+	EXPECT_EQ(0, mlx5dv_destroy_flow_matcher(matcher));
+	EXPECT_EQ(0, mlx5dv_devx_obj_destroy(counter));
 }
 
 TEST_F(flow, impossible_rules_are_refused)

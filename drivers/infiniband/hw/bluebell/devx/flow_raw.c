@@ -142,13 +142,16 @@ static int raw_fill_action(const struct mlx5_ib_flow_matcher *matcher,
 	return 0;
 }
 
-/* Have the packets counted by a flow counter of the process. */
-static int raw_fill_counter(struct mlx5_ib_flow *flow, const struct mlx5_ib_flow_matcher *matcher,
+/*
+ * Have the packets counted by a flow counter of the process. @fc gets what mlx5_core knows the
+ * counter by; it stays NULL if the packets are not counted.
+ */
+static int raw_fill_counter(const struct mlx5_ib_flow_matcher *matcher,
 			    const struct mlx5_ib_flow_raw_attr *attr,
-			    struct mlx5_ib_flow_target *target)
+			    struct mlx5_ib_flow_target *target, struct mlx5_fc **fc)
 {
 	struct mlx5_core_dev *mdev = matcher->dev->mdev;
-	struct mlx5_fc *fc;
+	struct mlx5_fc *local;
 
 	if (!attr->counter.kind)
 		return 0;
@@ -158,14 +161,14 @@ static int raw_fill_counter(struct mlx5_ib_flow *flow, const struct mlx5_ib_flow
 	if (attr->offset >= attr->num_counters)
 		return refuse(mdev, -EINVAL, "flow rule with counter %u of a bulk of %u",
 			      attr->offset, attr->num_counters);
-	fc = mlx5_fc_local_create(attr->counter.num + attr->offset, attr->offset,
-				  attr->num_counters);
-	if (IS_ERR(fc))
-		return PTR_ERR(fc);
-	flow->fc = fc;
+	local = mlx5_fc_local_create(attr->counter.num + attr->offset, attr->offset,
+				     attr->num_counters);
+	if (IS_ERR(local))
+		return PTR_ERR(local);
+	*fc = local;
 	target->act.action |= MLX5_FLOW_CONTEXT_ACTION_COUNT;
 	target->dest[target->num++] = (struct mlx5_flow_destination){
-		.type = MLX5_FLOW_DESTINATION_TYPE_COUNTER, .counter = fc,
+		.type = MLX5_FLOW_DESTINATION_TYPE_COUNTER, .counter = local,
 	};
 	return 0;
 }
@@ -186,6 +189,7 @@ static int raw_create(struct mlx5_ib_flow *flow, const struct mlx5_ib_flow_match
 {
 	struct mlx5_flow_spec *spec __free(kfree) = kzalloc_obj(*spec, GFP_KERNEL_ACCOUNT);
 	struct mlx5_ib_flow_target target = {};
+	struct mlx5_fc *fc = NULL;
 	unsigned int i;
 	int err;
 
@@ -194,9 +198,13 @@ static int raw_create(struct mlx5_ib_flow *flow, const struct mlx5_ib_flow_match
 	err = raw_fill_spec(matcher, attr, spec) ?: raw_fill_dest(matcher, attr, &target);
 	for (i = 0; i < attr->num_actions && !err; i++)
 		err = raw_fill_action(matcher, to_mflow_action(attr->actions[i]), &target);
-	err = err ?: raw_fill_counter(flow, matcher, attr, &target);
-	return err ?: mlx5_ib_flow_add(matcher->dev, flow, matcher->type, matcher->prio, spec,
-				       &target);
+	err = err ?: raw_fill_counter(matcher, attr, &target, &fc);
+	err = err ?: mlx5_ib_flow_add(matcher->dev, flow, matcher->type, matcher->prio, spec,
+				      &target);
+	/* Once a rule has the counter, mlx5_core frees @fc when it deletes the rule. */
+	if (err && fc)
+		mlx5_fc_local_destroy(fc);
+	return err;
 }
 
 /**

@@ -46,8 +46,6 @@ void mlx5_ib_flow_free(struct mlx5_ib_dev *dev, struct mlx5_ib_flow *flow)
 		mlx5_ib_flow_entry_del(dev, &flow->entries[--flow->num]);
 	if (flow->counters)
 		mlx5_ib_counters_unbind(flow->counters);
-	if (flow->fc)
-		mlx5_fc_local_destroy(flow->fc);
 	if (flow->matcher)
 		atomic_dec(&flow->matcher->rules);
 	mlx5_ib_share_give(&flow->share);

@@ -51,7 +51,6 @@ struct mlx5_ib_counters_obj {
  * @entries: the entries of the device
  * @num: number of elements of @entries
  * @counters: counts the packets, see mlx5_ib_counters_bind(); NULL if they are not counted
- * @fc: a flow counter of the process; NULL unless the rule names one
  * @matcher: the matcher, which counts this rule; NULL for a rule of verbs
  */
 struct mlx5_ib_flow {
@@ -60,7 +59,6 @@ struct mlx5_ib_flow {
 	struct mlx5_ib_flow_entry entries[MLX5_IB_FLOW_ENTRIES];
 	unsigned int num;
 	struct mlx5_ib_counters_obj *counters;
-	struct mlx5_fc *fc;
 	struct mlx5_ib_flow_matcher *matcher;
 };
 
