@@ -407,6 +407,8 @@ static void wrong_rules_are_refused(struct kunit *test)
 	attr->type = IB_FLOW_ATTR_SNIFFER + 1;
 	expect_err(test, -EINVAL, attr);
 	attr->type = IB_FLOW_ATTR_NORMAL;
+	attr->flags = BIT(0);
+	expect_err(test, -EINVAL, attr);
 	attr->flags = 0;
 	st.o->qp.tirn = 0;
 	expect_err(test, -EINVAL, attr);
@@ -764,6 +766,7 @@ static void wrong_matchers_are_refused(struct kunit *test)
 		{ MLX5_IB_UAPI_FLOW_TABLE_TYPE_NIC_RX, 0, IB_FLOW_ATTR_FLAGS_EGRESS, 1, -EINVAL },
 		{ MLX5_IB_UAPI_FLOW_TABLE_TYPE_NIC_TX, 0, IB_FLOW_ATTR_FLAGS_DONT_TRAP, 1,
 		  -EINVAL },
+		{ MLX5_IB_UAPI_FLOW_TABLE_TYPE_NIC_RX, 0, BIT(0), 1, -EINVAL },
 		{ MLX5_IB_UAPI_FLOW_TABLE_TYPE_NIC_RX, 0, 0, 2, -EINVAL },
 	};
 	unsigned int i;

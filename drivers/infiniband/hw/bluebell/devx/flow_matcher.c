@@ -71,6 +71,8 @@ static int matcher_check(struct mlx5_ib_dev *dev, const struct mlx5_ib_flow_matc
 	if (attr->priority >= MLX5_IB_FLOW_PRIORITIES)
 		return refuse(dev->mdev, -EINVAL, "flow matcher of priority %u, there are %u",
 			      attr->priority, MLX5_IB_FLOW_PRIORITIES);
+	if (attr->flags & ~(IB_FLOW_ATTR_FLAGS_DONT_TRAP | IB_FLOW_ATTR_FLAGS_EGRESS))
+		return refuse(dev->mdev, -EINVAL, "flow matcher with flags 0x%x", attr->flags);
 	if (attr->flags & IB_FLOW_ATTR_FLAGS_EGRESS &&
 	    attr->ft_type != MLX5_IB_UAPI_FLOW_TABLE_TYPE_NIC_TX)
 		return refuse(dev->mdev, -EINVAL, "flow matcher with EGRESS, of table type %u",

@@ -84,6 +84,8 @@ static int flow_check_normal(struct mlx5_core_dev *mdev, const struct ib_flow_at
 	if (attr->priority >= MLX5_IB_FLOW_PRIORITIES)
 		return refuse(mdev, -EINVAL, "flow rule of priority %u, there are %u",
 			      attr->priority, MLX5_IB_FLOW_PRIORITIES);
+	if (attr->flags & ~IB_FLOW_ATTR_FLAGS_DONT_TRAP)
+		return refuse(mdev, -EINVAL, "flow rule with flags 0x%x", attr->flags);
 	if (attr->flags & IB_FLOW_ATTR_FLAGS_DONT_TRAP &&
 	    !MLX5_CAP_FLOWTABLE(mdev, nic_rx_multi_path_tirs))
 		return refuse(mdev, -EOPNOTSUPP,
