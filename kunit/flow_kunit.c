@@ -49,6 +49,8 @@ struct call {
  * @live: objects that the driver has created and not destroyed
  * @calls: calls that create something
  * @fail: number of the call to fail, from 1; 0 for none
+ * @has_tir: the queue pair has a TIR
+ * @tir: attempts to destroy the TIR
  * @type: namespace that the driver last looked up
  */
 static struct steering {
@@ -61,6 +63,8 @@ static struct steering {
 	int live;
 	unsigned int calls;
 	unsigned int fail;
+	bool has_tir;
+	struct mlx5_ib_fw_attempt tir;
 	enum mlx5_flow_namespace_type type;
 } st;
 
@@ -185,13 +189,23 @@ static void core_dealloc_reformat(struct mlx5_ib_dev *dev, struct mlx5_pkt_refor
 	st.live--;
 }
 
+static bool find_part(const struct mlx5_ib_qp *qp, u8 kind, struct mlx5_ib_qp_part *part)
+{
+	*part = (struct mlx5_ib_qp_part){ TIRN, &st.tir };
+	return kind == MLX5_IB_DEVX_TIR && st.has_tir;
+}
+
+static const struct mlx5_ib_qp_ops raw_qp_ops = { .find_part = find_part };
+
 #define FLOW_CAP(field, value)							\
 	MOCK_SET_CAP_OF(&st.o->mock->dev->caps, MLX5_CAP_FLOW_TABLE, flow_table_nic_cap, field, \
 			value)
 
 static int steering_init(struct kunit *test)
 {
-	st = (struct steering){ .o = objects_make(test), .has = U64_MAX };
+	st = (struct steering){
+		.o = objects_make(test), .has = U64_MAX, .has_tir = true,
+	};
 	mock_set_ethernet(&st.o->mock->dev->caps);
 	FLOW_CAP(nic_rx_multi_path_tirs, 1);
 	FLOW_CAP(flow_table_properties_nic_receive.flow_counter, 1);
@@ -214,7 +228,7 @@ static int steering_init(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, mlx5_ib_has_flows(st.o->mock->dev));
 	mock_give_user(st.o->mock);
 	st.o->qp.ibqp.device = &st.o->mock->dev->ib_dev;
-	st.o->qp.tirn = TIRN;
+	st.o->qp.ops = &raw_qp_ops;
 	return 0;
 }
 
@@ -409,10 +423,25 @@ static void wrong_rules_are_refused(struct kunit *test)
 	attr->type = IB_FLOW_ATTR_NORMAL;
 	attr->flags = BIT(0);
 	expect_err(test, -EINVAL, attr);
-	attr->flags = 0;
-	st.o->qp.tirn = 0;
-	expect_err(test, -EINVAL, attr);
 	KUNIT_EXPECT_EQ(test, st.calls, 0);
+}
+
+/* The number of a TIR that does not exist any more may be that of another user's TIR. */
+static void rules_need_a_tir_that_exists(struct kunit *test)
+{
+	struct ib_flow_attr *attr = make_attr(test, IB_FLOW_ATTR_NORMAL);
+
+	st.has_tir = false;
+	expect_err(test, -EINVAL, attr);
+	st.has_tir = true;
+	st.tir.unanswered = true;
+	expect_err(test, -EIO, attr);
+	st.tir = (struct mlx5_ib_fw_attempt){ .replaced = true };
+	expect_err(test, -EIO, attr);
+	KUNIT_EXPECT_EQ(test, st.calls, 0);
+	/* Firmware has refused to destroy the TIR. */
+	st.tir = (struct mlx5_ib_fw_attempt){ .failed = true };
+	mlx5_ib_destroy_flow(create_ok(test, attr));
 }
 
 /* A rule that drops packets needs no receive queue. */
@@ -422,7 +451,7 @@ static void packets_are_dropped(struct kunit *test)
 	struct ib_flow *flow;
 
 	add_drop(attr);
-	st.o->qp.tirn = 0;
+	st.has_tir = false;
 	flow = create_ok(test, attr);
 	KUNIT_EXPECT_EQ(test, st.rules[0].action, MLX5_FLOW_CONTEXT_ACTION_DROP);
 	KUNIT_EXPECT_EQ(test, st.rules[0].num, 0);
@@ -742,6 +771,13 @@ static void failed_built_rules_leave_nothing(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, -EIO, PTR_ERR_OR_ZERO(create_raw(matcher, &raw_cases[0])));
 		expect_nothing(test);
 	}
+	st.fail = 0;
+	st.tir.unanswered = true;
+	KUNIT_EXPECT_EQ(test, -EIO, PTR_ERR_OR_ZERO(create_raw(matcher, &raw_cases[0])));
+	st.tir.unanswered = false;
+	st.has_tir = false;
+	KUNIT_EXPECT_EQ(test, -EINVAL, PTR_ERR_OR_ZERO(create_raw(matcher, &raw_cases[0])));
+	st.has_tir = true;
 	mask[1] = 0xfe;	/* for the next matcher: the value has a bit outside */
 	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_destroy_flow_matcher(matcher));
 	matcher = make_matcher(test, MLX5_IB_UAPI_FLOW_TABLE_TYPE_NIC_RX, 0);
@@ -982,6 +1018,7 @@ static struct kunit_case flow_cases[] = {
 	KUNIT_CASE_PARAM(failure_leaves_nothing, kind_gen_params),
 	KUNIT_CASE_PARAM(rules_need_their_tables, kind_gen_params),
 	KUNIT_CASE(wrong_rules_are_refused),
+	KUNIT_CASE(rules_need_a_tir_that_exists),
 	KUNIT_CASE(packets_are_dropped),
 	KUNIT_CASE(a_priority_has_one_table),
 	KUNIT_CASE(a_user_has_a_limit_of_rules),

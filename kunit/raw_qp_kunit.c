@@ -191,6 +191,7 @@ static void answer_tells_the_number_of_each_object(struct kunit *test)
 {
 	struct env *env = make_qp(test, OBJ_RAW_QP);
 	struct mlx5_ib_create_qp_resp resp;
+	u32 tirn;
 
 	mock_read_answer(env->o->mock, &resp, sizeof(resp));
 	KUNIT_EXPECT_EQ(test, resp.comp_mask,
@@ -201,15 +202,65 @@ static void answer_tells_the_number_of_each_object(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, resp.rqn, to_raw(&env->o->qp)->rq.num);
 	KUNIT_EXPECT_EQ(test, resp.sqn, to_raw(&env->o->qp)->sq.num);
 	KUNIT_EXPECT_EQ(test, env->o->qp.ibqp.qp_num, resp.sqn);
-	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_tirn(&env->o->qp), resp.tirn);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_tirn(&env->o->qp, &tirn), 0);
+	KUNIT_EXPECT_EQ(test, tirn, resp.tirn);
 	finish(test, env);
 
 	env = make_qp(test, OBJ_SENDER);
 	mock_read_answer(env->o->mock, &resp, sizeof(resp));
 	KUNIT_EXPECT_EQ(test, resp.comp_mask,
 			MLX5_IB_CREATE_QP_RESP_MASK_TISN | MLX5_IB_CREATE_QP_RESP_MASK_SQN);
-	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_tirn(&env->o->qp), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_tirn(&env->o->qp, &tirn), -EINVAL);
 	finish(test, env);
+}
+
+static u32 tirn_of(struct env *env)
+{
+	u32 tirn = 0;
+
+	return mlx5_ib_qp_tirn(&env->o->qp, &tirn) ? 0 : tirn;
+}
+
+/*
+ * Firmware destroys the TIR, but then refuses to destroy the RQ, so the process keeps its handle of
+ * the queue pair. The TIR's number may be another user's by now: no rule may name it.
+ */
+static void rule_cannot_name_a_tir_that_is_gone(struct kunit *test)
+{
+	struct env *env = make_qp(test, OBJ_RAW_QP);
+	struct mock *mock = env->o->mock;
+	u32 tirn;
+
+	mock->num_commands = 0;
+	mock->refuse = 2;
+	KUNIT_EXPECT_EQ(test, objects_destroy(env->o, OBJ_RAW_QP), mock->refuse_err);
+	KUNIT_EXPECT_EQ(test, mock->opcode, MLX5_CMD_OP_DESTROY_RQ);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_tirn(&env->o->qp, &tirn), -EINVAL);
+	mock->refuse = 0;
+	finish(test, env);
+}
+
+/* Firmware has refused to destroy the TIR, or has not answered. */
+static void rule_cannot_name_a_tir_that_may_be_gone(struct kunit *test)
+{
+	static const enum object_id ids[] = { OBJ_RAW_QP, OBJ_RSS_QP };
+	struct mock *mock;
+	struct env *env;
+	unsigned int i;
+	u32 tirn;
+
+	for (i = 0; i < ARRAY_SIZE(ids); i++) {
+		env = make_qp(test, ids[i]);
+		mock = env->o->mock;
+		mock->refuse_destroy = true;
+		KUNIT_EXPECT_EQ(test, objects_destroy(env->o, ids[i]), mock->refuse_err);
+		KUNIT_EXPECT_NE(test, tirn_of(env), 0);
+		mock->refuse_err = -ETIMEDOUT;
+		KUNIT_EXPECT_EQ(test, objects_destroy(env->o, ids[i]), -ETIMEDOUT);
+		KUNIT_EXPECT_EQ(test, mlx5_ib_qp_tirn(&env->o->qp, &tirn), -EIO);
+		mock->refuse_destroy = false;
+		finish(test, env);
+	}
 }
 
 static void queues_follow_the_state_of_the_queue_pair(struct kunit *test)
@@ -518,7 +569,7 @@ static void command_names_wq_table_and_tir(struct kunit *test)
 	uobj.object = &env->o->qp.ibqp;
 	MLX5_SET(general_obj_in_cmd_hdr, in, opcode, MLX5_CMD_OP_QUERY_TIR);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_identify_for(&uobj, in, sizeof(in), &id), 0);
-	KUNIT_EXPECT_EQ(test, id.num, mlx5_ib_qp_tirn(&env->o->qp));
+	KUNIT_EXPECT_EQ(test, id.num, tirn_of(env));
 	MLX5_SET(general_obj_in_cmd_hdr, in, opcode, MLX5_CMD_OP_QUERY_RQ);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_identify_for(&uobj, in, sizeof(in), &id), -EINVAL);
 	finish(test, env);
@@ -547,7 +598,7 @@ static void rss_queue_pair_receives_from_the_start(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, objects_create(env->o, OBJ_RSS_QP), 0);
 	mock_read_answer(env->o->mock, &resp, sizeof(resp));
 	KUNIT_EXPECT_EQ(test, resp.comp_mask, MLX5_IB_CREATE_QP_RESP_MASK_TIRN);
-	KUNIT_EXPECT_EQ(test, resp.tirn, mlx5_ib_qp_tirn(&env->o->qp));
+	KUNIT_EXPECT_EQ(test, resp.tirn, tirn_of(env));
 	KUNIT_EXPECT_EQ(test, modify(env, &attr, IB_QP_STATE | IB_QP_PORT), -EOPNOTSUPP);
 	KUNIT_EXPECT_EQ(test, query(env, &attr), 0);
 	KUNIT_EXPECT_EQ(test, attr.qp_state, IB_QPS_RTR);
@@ -656,6 +707,8 @@ static void vlan_stripping_of_a_wq_can_change(struct kunit *test)
 
 static struct kunit_case raw_qp_cases[] = {
 	KUNIT_CASE(answer_tells_the_number_of_each_object),
+	KUNIT_CASE(rule_cannot_name_a_tir_that_is_gone),
+	KUNIT_CASE(rule_cannot_name_a_tir_that_may_be_gone),
 	KUNIT_CASE(queues_follow_the_state_of_the_queue_pair),
 	KUNIT_CASE(queue_pair_that_only_sends_has_one_queue_to_change),
 	KUNIT_CASE(failed_queue_is_found_by_a_query_and_reset),

@@ -32,12 +32,15 @@ static void raw_add_dest(struct mlx5_ib_flow_target *target, struct mlx5_flow_de
 static int raw_to_qp(const struct mlx5_ib_flow_matcher *matcher, struct ib_qp *qp,
 		     struct mlx5_ib_flow_target *target)
 {
-	u32 tirn = mlx5_ib_qp_tirn(to_mqp(qp));
+	u32 tirn;
+	int err;
 
-	if (!tirn || matcher->type != MLX5_FLOW_NAMESPACE_BYPASS)
+	if (matcher->type != MLX5_FLOW_NAMESPACE_BYPASS)
 		return refuse(matcher->dev->mdev, -EINVAL,
-			      "flow rule in namespace %u for a queue pair with TIR 0x%x",
-			      matcher->type, tirn);
+			      "flow rule in namespace %u for QP 0x%x", matcher->type, qp->qp_num);
+	err = mlx5_ib_qp_tirn(to_mqp(qp), &tirn);
+	if (err)
+		return err;
 	raw_add_dest(target, (struct mlx5_flow_destination){
 		.type = MLX5_FLOW_DESTINATION_TYPE_TIR, .tir_num = tirn,
 	});
@@ -216,9 +219,10 @@ static int raw_create(struct mlx5_ib_flow *flow, const struct mlx5_ib_flow_match
  * May sleep.
  *
  * Return: the rule, which mlx5_ib_flow_free() frees; or an ERR_PTR: -EINVAL for invalid or
- * contradictory attributes; -EOPNOTSUPP for what the device does not offer; -EEXIST if another rule
- * does something else with the same packets; -ENOSPC if the table is full; -ENOMEM, also if the
- * user has as many rules as a user can have; or the errno of a failed command.
+ * contradictory attributes; -EINVAL and -EIO as mlx5_ib_qp_tirn(); -EOPNOTSUPP for what the device
+ * does not offer; -EEXIST if another rule does something else with the same packets; -ENOSPC if the
+ * table is full; -ENOMEM, also if the user has as many rules as a user can have; or the errno of a
+ * failed command.
  */
 VISIBLE_IF_KUNIT
 struct mlx5_ib_flow *mlx5_ib_create_raw_flow(struct mlx5_ib_flow_matcher *matcher,

@@ -156,18 +156,22 @@ static int flow_add_entries(struct mlx5_ib_dev *dev, struct mlx5_ib_flow *flow,
 	}
 }
 
-static int flow_fill_target(struct mlx5_ib_dev *dev, const struct mlx5_ib_flow_rule *rule, u32 tirn,
-			    const struct ib_flow_attr *attr, struct mlx5_ib_flow_target *target)
+static int flow_fill_target(struct mlx5_ib_dev *dev, const struct mlx5_ib_flow_rule *rule,
+			    const struct mlx5_ib_qp *qp, const struct ib_flow_attr *attr,
+			    struct mlx5_ib_flow_target *target)
 {
+	u32 tirn;
+	int err;
+
 	if (rule->drop && attr->flags & IB_FLOW_ATTR_FLAGS_DONT_TRAP)
 		return refuse(dev->mdev, -EINVAL, "flow rule that drops packets, with DONT_TRAP");
 	if (rule->drop) {
 		target->act.action = MLX5_FLOW_CONTEXT_ACTION_DROP;
 		return 0;
 	}
-	if (!tirn)
-		return refuse(dev->mdev, -EINVAL,
-			      "flow rule for a queue pair that is not for raw packets");
+	err = mlx5_ib_qp_tirn(qp, &tirn);
+	if (err)
+		return err;
 	target->act.action = MLX5_FLOW_CONTEXT_ACTION_FWD_DEST;
 	target->dest[target->num++] = (struct mlx5_flow_destination){
 		.type = MLX5_FLOW_DESTINATION_TYPE_TIR, .tir_num = tirn,
@@ -204,7 +208,7 @@ static int flow_create(struct mlx5_ib_qp *qp, struct mlx5_ib_flow *flow,
 	if (!rule)
 		return -ENOMEM;
 	err = mlx5_ib_flow_read_specs(attr, dev->mdev, rule) ?:
-	      flow_fill_target(dev, rule, mlx5_ib_qp_tirn(qp), attr, &target) ?:
+	      flow_fill_target(dev, rule, qp, attr, &target) ?:
 	      flow_count(flow, rule->counters ? to_mcounters(rule->counters) : NULL,
 			 context, udata, &target);
 	return err ?: flow_add_entries(dev, flow, attr, &rule->spec, &target);
@@ -221,10 +225,9 @@ static int flow_create(struct mlx5_ib_qp *qp, struct mlx5_ib_flow *flow,
  * Implements ibv_create_flow(3). ib_core takes a reference to the queue pair. May sleep.
  *
  * Return: the rule, or an ERR_PTR: -EOPNOTSUPP for what the device does not offer; -EINVAL for
- * invalid or contradictory attributes, and for a queue pair that is not for raw packets; -EEXIST if
- * another rule does something else with the same packets; -ENOSPC if the table is full; -ENOMEM,
- * also if the user has as many rules or flow counters as a user can have; or the errno of a failed
- * command.
+ * invalid or contradictory attributes; -EINVAL and -EIO as mlx5_ib_qp_tirn(); -EEXIST if another
+ * rule does something else with the same packets; -ENOSPC if the table is full; -ENOMEM, also if
+ * the user has as many rules or flow counters as a user can have; or the errno of a failed command.
  */
 struct ib_flow *mlx5_ib_create_flow(struct ib_qp *ibqp, struct ib_flow_attr *attr,
 				    struct ib_udata *udata)

@@ -186,7 +186,7 @@ extern const struct mlx5_ib_rsc_ops mlx5_ib_plain_qp_rsc_ops;
 int mlx5_ib_qp_create(struct mlx5_ib_qp *qp, const struct mlx5_ib_qp_ops *ops,
 		      struct ib_qp_init_attr *init, struct ib_udata *udata);
 int mlx5_ib_check_qp(const struct mlx5_ib_qp *qp);
-u32 mlx5_ib_qp_tirn(struct mlx5_ib_qp *qp);
+int mlx5_ib_qp_tirn(const struct mlx5_ib_qp *qp, u32 *tirn);
 void mlx5_ib_plain_qp_event(struct mlx5_ib_rsc *rsc, enum ib_event_type type);
 void mlx5_ib_plain_qp_fill_qpc(struct mlx5_ib_qp *qp, const struct ib_qp_init_attr *init,
 			       u8 cqe_version);

@@ -7,6 +7,8 @@
 
 #include "fw/bluebell.h"
 #include "fw/fw.h"
+#include "layout/layout_devx.h"
+#include "layout/refuse.h"
 #include "lib/queue_cmd.h"
 #include "lib/wq_kernel.h"
 #include "verbs/cq.h"
@@ -55,16 +57,26 @@ int mlx5_ib_check_qp(const struct mlx5_ib_qp *qp)
 
 /**
  * mlx5_ib_qp_tirn - find where a flow rule has to send the packets of a queue pair
- * @qp: the queue pair
+ * @qp: the queue pair; the caller keeps ib_core from destroying it meanwhile
+ * @tirn: gets the number of the queue pair's TIR
  *
- * Any context.
+ * mlx5_core adds the rules of all processes as the kernel's own, so firmware does not check that
+ * the TIR belongs to the process. A queue pair that firmware has refused to destroy may have lost
+ * its TIR, whose number may be that of another user's TIR by now. Any context.
  *
- * Return: number of the queue pair's TIR; 0 for a queue pair without a TIR, to which no flow rule
- * can send packets.
+ * Return: 0; -EINVAL for a queue pair without a TIR, to which no flow rule can send packets; or
+ * -EIO, as mlx5_ib_fw_check_exists().
  */
-u32 mlx5_ib_qp_tirn(struct mlx5_ib_qp *qp)
+int mlx5_ib_qp_tirn(const struct mlx5_ib_qp *qp, u32 *tirn)
 {
-	return qp->tirn;
+	struct mlx5_ib_dev *dev = to_mdev(qp->ibqp.device);
+	struct mlx5_ib_qp_part tir;
+
+	if (!qp->ops->find_part || !qp->ops->find_part(qp, MLX5_IB_DEVX_TIR, &tir))
+		return refuse(dev->mdev, -EINVAL, "flow rule for QP 0x%x, which has no TIR",
+			      qp->ibqp.qp_num);
+	*tirn = tir.num;
+	return mlx5_ib_fw_check_exists(dev, tir.attempt, "TIR", tir.num);
 }
 
 /**
