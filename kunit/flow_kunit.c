@@ -16,6 +16,7 @@
 #include "fw/fw_flow.h"
 #include "layout/layout_flow.h"
 #include "lib/flow_table.h"
+#include "lib/memory.h"
 #include "lib/objects.h"
 #include "lib/share.h"
 #include "verbs/flow.h"
@@ -49,6 +50,7 @@ struct call {
  * @live: objects that the driver has created and not destroyed
  * @calls: calls that create something
  * @fail: number of the call to fail, from 1; 0 for none
+ * @fail_err: errno of the call that fails
  * @has_tir: the queue pair has a TIR
  * @tir: attempts to destroy the TIR
  * @type: namespace that the driver last looked up
@@ -63,6 +65,7 @@ static struct steering {
 	int live;
 	unsigned int calls;
 	unsigned int fail;
+	int fail_err;
 	bool has_tir;
 	struct mlx5_ib_fw_attempt tir;
 	enum mlx5_flow_namespace_type type;
@@ -82,7 +85,7 @@ static unsigned long core_number(const void *object)
 static void *core_create(unsigned long n)
 {
 	if (++st.calls == st.fail)
-		return ERR_PTR(-EIO);
+		return ERR_PTR(st.fail_err);
 	st.live++;
 	return core_object(n);
 }
@@ -204,7 +207,7 @@ static const struct mlx5_ib_qp_ops raw_qp_ops = { .find_part = find_part };
 static int steering_init(struct kunit *test)
 {
 	st = (struct steering){
-		.o = objects_make(test), .has = U64_MAX, .has_tir = true,
+		.o = objects_make(test), .has = U64_MAX, .fail_err = -EIO, .has_tir = true,
 	};
 	mock_set_ethernet(&st.o->mock->dev->caps);
 	FLOW_CAP(nic_rx_multi_path_tirs, 1);
@@ -387,6 +390,20 @@ static void failure_leaves_nothing(struct kunit *test)
 	mlx5_ib_destroy_flow(flow);
 }
 
+/* A rule whose command was not answered may exist, so it goes on counting. */
+static void rule_that_may_exist_counts(struct kunit *test)
+{
+	st.fail_err = -ETIMEDOUT;
+	for (st.fail = 1; st.fail <= 2; st.fail++) {
+		st.calls = 0;
+		KUNIT_EXPECT_EQ(test, -ETIMEDOUT,
+				PTR_ERR_OR_ZERO(create(kind_attr(test), NULL, 0)));
+		KUNIT_EXPECT_EQ(test, st.live, 0);
+		KUNIT_EXPECT_EQ(test, num_counted(MLX5_IB_SHARE_FLOW), st.fail);
+	}
+	atomic_set(&st.o->mock->context->user->count[MLX5_IB_SHARE_FLOW], 0);
+}
+
 static void rules_need_their_tables(struct kunit *test)
 {
 	const struct kind_case *c = test->param_value;
@@ -536,12 +553,16 @@ static void rules_are_counted(struct kunit *test)
 	struct ib_flow *first, *second;
 	struct counters_req req = {};
 	u64 buff[4] = {};
+	unsigned int mark;
 
 	fill_req(test, &req);
 	add_count(attr, counters);
 	KUNIT_EXPECT_EQ(test, -EINVAL, read_counters(counters, buff, 4));
+	mark = memory_mark();
 	first = create(attr, &req, sizeof(req));
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, first);
+	memory_expect_any(test, mark);
+	memory_expect_charged(test, mark);
 	KUNIT_EXPECT_EQ(test, st.rules[0].action, MLX5_FLOW_CONTEXT_ACTION_FWD_DEST |
 						  MLX5_FLOW_CONTEXT_ACTION_COUNT);
 	KUNIT_EXPECT_EQ(test, st.rules[0].num, 2);
@@ -1016,6 +1037,7 @@ static void some_devices_have_no_rules(struct kunit *test)
 static struct kunit_case flow_cases[] = {
 	KUNIT_CASE_PARAM(rules_are_in_tables_of_their_kind, kind_gen_params),
 	KUNIT_CASE_PARAM(failure_leaves_nothing, kind_gen_params),
+	KUNIT_CASE_PARAM(rule_that_may_exist_counts, kind_gen_params),
 	KUNIT_CASE_PARAM(rules_need_their_tables, kind_gen_params),
 	KUNIT_CASE(wrong_rules_are_refused),
 	KUNIT_CASE(rules_need_a_tir_that_exists),

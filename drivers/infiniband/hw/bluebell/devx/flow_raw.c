@@ -236,7 +236,7 @@ struct mlx5_ib_flow *mlx5_ib_create_raw_flow(struct mlx5_ib_flow_matcher *matche
 		return flow;
 	err = raw_create(flow, matcher, attr);
 	if (err) {
-		mlx5_ib_flow_free(matcher->dev, flow);
+		mlx5_ib_flow_undo(matcher->dev, flow, err);
 		return ERR_PTR(err);
 	}
 	atomic_inc(&matcher->rules);

@@ -53,6 +53,20 @@ void mlx5_ib_flow_free(struct mlx5_ib_dev *dev, struct mlx5_ib_flow *flow)
 }
 
 /**
+ * mlx5_ib_flow_undo - free a flow rule that could not be created
+ * @dev: device
+ * @flow: the rule, perhaps with some of its entries
+ * @err: errno of the creation. After -ETIMEDOUT an entry may exist, and the rule goes on counting
+ *
+ * May sleep.
+ */
+void mlx5_ib_flow_undo(struct mlx5_ib_dev *dev, struct mlx5_ib_flow *flow, int err)
+{
+	mlx5_ib_share_undo(&flow->share, err);
+	mlx5_ib_flow_free(dev, flow);
+}
+
+/**
  * mlx5_ib_flow_add - add an entry to a flow rule
  * @dev: device
  * @flow: the rule
@@ -246,7 +260,7 @@ struct ib_flow *mlx5_ib_create_flow(struct ib_qp *ibqp, struct ib_flow_attr *att
 	err = flow_create(to_mqp(ibqp), flow, attr, context, udata);
 	if (!err)
 		return &flow->ibflow;
-	mlx5_ib_flow_free(dev, flow);
+	mlx5_ib_flow_undo(dev, flow, err);
 	return ERR_PTR(err);
 }
 

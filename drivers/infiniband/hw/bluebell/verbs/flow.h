@@ -98,6 +98,7 @@ struct ib_flow *mlx5_ib_create_flow(struct ib_qp *ibqp, struct ib_flow_attr *att
 int mlx5_ib_destroy_flow(struct ib_flow *ibflow);
 struct mlx5_ib_flow *mlx5_ib_flow_alloc(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context);
 void mlx5_ib_flow_free(struct mlx5_ib_dev *dev, struct mlx5_ib_flow *flow);
+void mlx5_ib_flow_undo(struct mlx5_ib_dev *dev, struct mlx5_ib_flow *flow, int err);
 int mlx5_ib_flow_add(struct mlx5_ib_dev *dev, struct mlx5_ib_flow *flow,
 		     enum mlx5_flow_namespace_type type, u32 prio,
 		     const struct mlx5_flow_spec *spec, struct mlx5_ib_flow_target *target);

@@ -102,22 +102,24 @@ static int counters_copy_descs(struct mlx5_ib_counters_obj *counters,
 			       const struct mlx5_ib_flow_counters_data *data)
 {
 	struct mlx5_core_dev *mdev = to_mdev(counters->ibcounters.device)->mdev;
-	struct mlx5_ib_flow_counters_desc *descs;
 	int err;
 
 	if (!data->ncounters || data->ncounters > MAX_DESCS || data->reserved)
 		return refuse(mdev, -EINVAL, "flow rule with %u counters, 1 to %u are possible",
 			      data->ncounters, MAX_DESCS);
-	descs = memdup_array_user(u64_to_user_ptr(data->counters_data), data->ncounters,
-				  sizeof(*descs));
-	if (IS_ERR(descs))
-		return PTR_ERR(descs);
+
+	struct mlx5_ib_flow_counters_desc *descs __free(kfree) =
+		kmalloc_array(data->ncounters, sizeof(*descs), GFP_KERNEL_ACCOUNT);
+
+	if (!descs)
+		return -ENOMEM;
+	if (copy_from_user(descs, u64_to_user_ptr(data->counters_data),
+			   array_size(data->ncounters, sizeof(*descs))))
+		return -EFAULT;
 	err = counters_check_descs(counters, descs, data->ncounters);
-	if (err) {
-		kfree(descs);
+	if (err)
 		return err;
-	}
-	counters->descs = descs;
+	counters->descs = no_free_ptr(descs);
 	counters->num_descs = data->ncounters;
 	return 0;
 }
