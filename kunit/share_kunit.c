@@ -903,16 +903,21 @@ static struct mlx5_ib_devx_obj *create_deks(struct mock *mock, u8 log_range)
 	return mlx5_ib_devx_create_obj(mock->context, in, sizeof(in), out, sizeof(out));
 }
 
-/* One command creates all flow counters of a bulk, or all encryption keys of a range. */
+/*
+ * One command creates all flow counters of a bulk, or all encryption keys of a range. A rule can
+ * name only a counter that exists whichever of the two sizes of a bulk firmware reads.
+ */
 static void each_object_of_a_bulk_counts(struct kunit *test)
 {
 	static const struct {
 		u8 bulk;
 		u8 log_size;
 		int num;
+		u32 least;
 	} cases[] = {
-		{ 0, 0, 1 }, { BIT(0), 0, 128 }, { BIT(2), 0, 512 }, { BIT(7), 0, 16384 },
-		{ 0, 3, 8 }, { BIT(0), 10, 1024 }, { BIT(1), 4, 256 },
+		{ 0, 0, 1, 1 }, { BIT(0), 0, 128, 128 }, { BIT(2), 0, 512, 512 },
+		{ BIT(7), 0, 16384, 16384 }, { 0, 3, 8, 1 }, { BIT(0), 10, 1024, 128 },
+		{ BIT(1), 4, 256, 16 }, { 0, 10, 1024, 1 },
 	};
 	struct mock *mock = make_mock(test);
 	u32 *limit = mock->dev->users->limit;
@@ -926,6 +931,7 @@ static void each_object_of_a_bulk_counts(struct kunit *test)
 		KUNIT_ASSERT_NOT_ERR_OR_NULL_MSG(test, obj, "case %u", i);
 		KUNIT_EXPECT_EQ_MSG(test, cases[i].num, count(mock, MLX5_IB_SHARE_FLOW_COUNTER),
 				    "case %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, cases[i].least, obj->num_counters, "case %u", i);
 		mock->num_commands = 0;
 		KUNIT_EXPECT_EQ(test, -ENOMEM, PTR_ERR(create_bulk(mock, 0, 0)));
 		KUNIT_EXPECT_EQ(test, 0, mock->num_commands);

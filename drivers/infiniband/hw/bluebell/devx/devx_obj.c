@@ -369,6 +369,7 @@ struct mlx5_ib_devx_obj *mlx5_ib_devx_create_obj(struct mlx5_ib_ucontext *contex
 	obj->dev = dev;
 	obj->uid = context->uid;
 	obj->context = context;
+	obj->num_counters = mlx5_ib_devx_num_counters(cmd, in);
 	err = mlx5_ib_devx_take_shares(context, cmd, in, &obj->share, &obj->key);
 	if (err)
 		return ERR_PTR(err);

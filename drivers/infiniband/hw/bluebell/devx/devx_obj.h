@@ -47,6 +47,8 @@ enum mlx5_ib_devx_form {
  * @share: counts the object against the limits of its user; for a memory key, counts the key's
  *	tables as paged memory, or the length of a key over a umem if that is more
  * @key: counts a memory key as one of its user's keys
+ * @num_counters: number of flow counters that the object has at least, see
+ *	mlx5_ib_devx_num_counters(). @share may count more
  * @attempt: attempts to destroy the object; not used with MLX5_IB_DEVX_WITH_KEY, see devx_attempt()
  * @destroy: the command that destroys the object
  *
@@ -63,6 +65,7 @@ struct mlx5_ib_devx_obj {
 	struct mlx5_user_mmap_entry *uar;
 	struct mlx5_ib_share share;
 	struct mlx5_ib_share key;
+	u32 num_counters;
 	struct mlx5_ib_fw_attempt attempt;
 	u32 destroy[MLX5_IB_DEVX_DESTROY_DW];
 };

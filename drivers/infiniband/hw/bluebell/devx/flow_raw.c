@@ -258,7 +258,7 @@ static int raw_read_counter(struct uverbs_attr_bundle *attrs, struct mlx5_ib_flo
 	err = mlx5_ib_devx_identify(uobjs[0], &attr->counter);
 	if (err)
 		return err;
-	attr->num_counters = ((struct mlx5_ib_devx_obj *)uobjs[0]->object)->share.num;
+	attr->num_counters = ((struct mlx5_ib_devx_obj *)uobjs[0]->object)->num_counters;
 	if (!uverbs_attr_is_valid(attrs, offset))
 		return 0;
 	num = uverbs_attr_ptr_get_array_size(attrs, offset, sizeof(attr->offset));

@@ -103,7 +103,7 @@ struct mlx5_ib_flow_matcher_attr {
  * @has_tag: the completions of the packets carry @tag
  * @tag: the tag
  * @counter: DEVX flow counters; of kind MLX5_IB_DEVX_NONE if the packets are not counted
- * @num_counters: number of counters of the bulk that @counter is
+ * @num_counters: number of counters that the bulk @counter has at least
  * @offset: the counter of the bulk that counts the packets
  * @actions: action objects
  * @num_actions: number of elements of @actions

@@ -160,6 +160,7 @@ u8 mlx5_ib_devx_kind_of(const void *in, size_t in_len);
 u32 mlx5_ib_devx_table_entries(const struct mlx5_ib_devx_cmd *cmd, const void *in);
 u32 mlx5_ib_devx_num_klms(const struct mlx5_ib_devx_cmd *cmd, const void *in);
 u32 mlx5_ib_devx_num_created(const struct mlx5_ib_devx_cmd *cmd, const void *in);
+u32 mlx5_ib_devx_num_counters(const struct mlx5_ib_devx_cmd *cmd, const void *in);
 int mlx5_ib_devx_use_umem(const struct mlx5_ib_devx_cmd *cmd, void *in, size_t in_len);
 bool mlx5_ib_devx_read_uar(const struct mlx5_ib_devx_cmd *cmd, const void *in, size_t in_len,
 			   u32 *page);

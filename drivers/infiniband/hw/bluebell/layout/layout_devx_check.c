@@ -341,8 +341,8 @@ u32 mlx5_ib_devx_num_klms(const struct mlx5_ib_devx_cmd *cmd, const void *in)
  *
  * One handle can stand for a bulk of flow counters, or for a range of general objects: one command
  * creates them all, and one destroys them all. ALLOC_FLOW_COUNTER has two fields for the size of a
- * bulk, and the capabilities of the device decide which of them firmware reads. So count by the
- * field with the larger size.
+ * bulk, and the driver does not know which of them firmware reads. So count by the field with the
+ * larger size.
  *
  * Return: the number of objects.
  */
@@ -358,6 +358,28 @@ u32 mlx5_ib_devx_num_created(const struct mlx5_ib_devx_cmd *cmd, const void *in)
 	default:
 		return 1;
 	}
+}
+
+/**
+ * mlx5_ib_devx_num_counters - how many flow counters a command creates at least
+ * @cmd: the row of a command that creates an object
+ * @in: the command, checked by mlx5_ib_devx_check_create()
+ *
+ * A flow rule may name a counter of the bulk that the command creates, but not one behind the bulk,
+ * which may be another user's. Firmware that does not know flow_counter_bulk_log_size ignores the
+ * field, and no capability says so. So this function takes the field with the smaller size.
+ *
+ * Return: the number of counters; 0 for a command that creates none.
+ */
+u32 mlx5_ib_devx_num_counters(const struct mlx5_ib_devx_cmd *cmd, const void *in)
+{
+	u32 num, log_size;
+
+	if (cmd->opcode != MLX5_CMD_OP_ALLOC_FLOW_COUNTER)
+		return 0;
+	num = max(MLX5_FC_BULK_NUM_FCS(MLX5_GET(alloc_flow_counter_in, in, flow_counter_bulk)), 1U);
+	log_size = MLX5_GET(alloc_flow_counter_in, in, flow_counter_bulk_log_size);
+	return log_size ? min(num, 1U << log_size) : num;
 }
 
 /* Whether the command can carry DMA addresses, of pages or of a doorbell record. */
