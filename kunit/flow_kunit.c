@@ -103,6 +103,7 @@ static struct mlx5_flow_table *core_create_table(struct mlx5_ib_dev *dev,
 {
 	struct mlx5_flow_table *table = core_create(st.num_tables);
 
+	KUNIT_EXPECT_EQ(kunit_get_current_test(), memory_under_lock(), 0);
 	if (IS_ERR(table) || st.num_tables == MAX_CALLS)
 		return table;
 	st.tables[st.num_tables++] = (struct call){ .type = st.type, .table = *attr };
@@ -245,7 +246,7 @@ static void expect_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, st.live, 0);
 	KUNIT_EXPECT_EQ(test, num_counted(MLX5_IB_SHARE_FLOW), 0);
 	KUNIT_EXPECT_EQ(test, num_counted(MLX5_IB_SHARE_FLOW_COUNTER), 0);
-	KUNIT_EXPECT_TRUE(test, xa_empty(&st.o->mock->dev->flow_tables->tables));
+	KUNIT_EXPECT_TRUE(test, RB_EMPTY_ROOT(&st.o->mock->dev->flow_tables->tables));
 }
 
 static void steering_exit(struct kunit *test)
@@ -493,6 +494,19 @@ static void a_priority_has_one_table(struct kunit *test)
 	mlx5_ib_destroy_flow(other);
 	KUNIT_EXPECT_EQ(test, st.live, 2);
 	mlx5_ib_destroy_flow(second);
+}
+
+/* A task at the limit of its cgroup waits for memory, and must not make others wait. */
+static void nothing_is_allocated_while_others_wait(struct kunit *test)
+{
+	struct ib_flow_attr *attr = make_attr(test, IB_FLOW_ATTR_NORMAL);
+	struct ib_flow *flow;
+
+	memory_watch_lock(test, &st.o->mock->dev->flow_tables->lock);
+	flow = create_ok(test, attr);
+	KUNIT_EXPECT_EQ(test, st.num_tables, 1);
+	mlx5_ib_destroy_flow(flow);
+	KUNIT_EXPECT_EQ(test, memory_under_lock(), 0);
 }
 
 static void a_user_has_a_limit_of_rules(struct kunit *test)
@@ -1043,6 +1057,7 @@ static struct kunit_case flow_cases[] = {
 	KUNIT_CASE(rules_need_a_tir_that_exists),
 	KUNIT_CASE(packets_are_dropped),
 	KUNIT_CASE(a_priority_has_one_table),
+	KUNIT_CASE(nothing_is_allocated_while_others_wait),
 	KUNIT_CASE(a_user_has_a_limit_of_rules),
 	KUNIT_CASE(rules_are_counted),
 	KUNIT_CASE(failed_counters_leave_nothing),

@@ -15,6 +15,7 @@
 #include <linux/dma-mapping.h>
 #include <linux/hash.h>
 #include <linux/list.h>
+#include <linux/mutex.h>
 #include <linux/poison.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
@@ -57,6 +58,10 @@ static struct hlist_head unused;
 static struct held pool[MAX_HELD];
 static unsigned int next_serial;
 
+/* A mutex, and how often the driver has allocated memory that is charged while it was held. */
+static const struct mutex *watched_lock;
+static unsigned int under_lock;
+
 /* Bytes that are mapped for devices of tests to read. */
 static atomic_long_t mapped_bytes;
 
@@ -93,7 +98,11 @@ static void allocated(void *data, unsigned long site, const void *ptr, size_t by
 	guard(raw_spinlock_irqsave)(&held_lock);
 	/* kfree_rcu() may have freed the memory. */
 	forget(ptr);
-	if (!ptr || !is_of_driver(site) || hlist_empty(&unused))
+	if (!ptr || !is_of_driver(site))
+		return;
+	if (watched_lock && gfp & __GFP_ACCOUNT && mutex_is_locked(watched_lock))
+		under_lock++;
+	if (hlist_empty(&unused))
 		return;
 	held = hlist_entry(unused.first, struct held, node);
 	hlist_del(&held->node);
@@ -290,6 +299,38 @@ void memory_expect_any(struct kunit *test, unsigned int mark)
 	KUNIT_EXPECT_NE_MSG(test, memory_mark(), mark, "no allocation is taken for the driver's");
 }
 
+static void forget_lock(void *data)
+{
+	guard(raw_spinlock_irqsave)(&held_lock);
+	watched_lock = NULL;
+	under_lock = 0;
+}
+
+/**
+ * memory_watch_lock - count the allocations of the driver while a mutex is held
+ * @test: the running test, in which only one task takes the mutex
+ * @lock: the mutex
+ *
+ * Only allocations that are charged to a cgroup are counted: they may wait until the cgroup has
+ * memory. The test begins with memory_watch().
+ */
+void memory_watch_lock(struct kunit *test, const struct mutex *lock)
+{
+	scoped_guard(raw_spinlock_irqsave, &held_lock)
+		watched_lock = lock;
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, forget_lock, NULL));
+}
+
+/**
+ * memory_under_lock - look how often the driver has allocated memory while the mutex was held
+ *
+ * Return: the number of allocations since memory_watch_lock(), or 0 if no mutex is watched.
+ */
+unsigned int memory_under_lock(void)
+{
+	return READ_ONCE(under_lock);
+}
+
 #else
 
 void memory_watch(struct kunit *test)
@@ -307,6 +348,15 @@ void memory_expect_charged(struct kunit *test, unsigned int mark)
 
 void memory_expect_any(struct kunit *test, unsigned int mark)
 {
+}
+
+void memory_watch_lock(struct kunit *test, const struct mutex *lock)
+{
+}
+
+unsigned int memory_under_lock(void)
+{
+	return 0;
 }
 
 #endif

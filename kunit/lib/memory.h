@@ -8,9 +8,13 @@
 
 #include <kunit/test.h>
 
+struct mutex;
+
 void memory_watch(struct kunit *test);
 unsigned int memory_mark(void);
 void memory_expect_charged(struct kunit *test, unsigned int mark);
 void memory_expect_any(struct kunit *test, unsigned int mark);
+void memory_watch_lock(struct kunit *test, const struct mutex *lock);
+unsigned int memory_under_lock(void);
 
 #endif /* BLUEBELL_KUNIT_MEMORY_H */

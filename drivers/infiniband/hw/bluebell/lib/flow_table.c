@@ -22,7 +22,9 @@
 
 #include <linux/mlx5/driver.h>
 #include <linux/mlx5/eswitch.h>
+#include <linux/rbtree.h>
 #include <linux/slab.h>
+#include <linux/sort.h>
 
 #include "fw/bluebell.h"
 #include "fw/fw_flow.h"
@@ -38,7 +40,7 @@
 /* A sniffer takes all packets: one entry. */
 #define SNIFFER_ENTRIES	1
 
-/* Priorities in the index of a table. */
+/* Priorities in the key of a table. */
 #define KEY_SHIFT	8
 
 /**
@@ -114,34 +116,58 @@ static void flow_table_fill(struct mlx5_core_dev *mdev, enum mlx5_flow_namespace
 	}
 }
 
-/* Create the table of a priority. The caller holds the lock of the tables. */
-static struct mlx5_ib_flow_table *flow_table_create(struct mlx5_ib_dev *dev,
-						    enum mlx5_flow_namespace_type type, u32 prio,
-						    unsigned long key)
+static struct mlx5_ib_flow_table *to_table(const struct rb_node *node)
 {
-	struct mlx5_ib_flow_table *table __free(kfree) = kzalloc_obj(*table, GFP_KERNEL_ACCOUNT);
+	return rb_entry(node, struct mlx5_ib_flow_table, node);
+}
+
+static int flow_table_cmp(const void *key, const struct rb_node *node)
+{
+	return cmp_int(*(const unsigned long *)key, to_table(node)->key);
+}
+
+static bool flow_table_less(struct rb_node *added, const struct rb_node *node)
+{
+	return to_table(added)->key < to_table(node)->key;
+}
+
+static struct mlx5_ib_flow_table *flow_table_find(struct mlx5_ib_flow_tables *tables,
+						  unsigned long key)
+{
+	struct rb_node *node;
+
+	lockdep_assert_held(&tables->lock);
+	node = rb_find(&key, &tables->tables, flow_table_cmp);
+	return node ? to_table(node) : NULL;
+}
+
+/* Create the table of a priority at the device. */
+static int flow_table_create(struct mlx5_ib_dev *dev, enum mlx5_flow_namespace_type type, u32 prio,
+			     struct mlx5_ib_flow_table *table)
+{
 	struct mlx5_flow_namespace *ns = mlx5_ib_fw_flow_namespace(dev, type);
 	struct mlx5_flow_table_attr attr = { .prio = prio };
-	int err;
 
+	lockdep_assert_held(&dev->flow_tables->lock);
 	if (!ns)
-		return ERR_PTR(refuse(dev->mdev, -EOPNOTSUPP,
-				      "flow rule in namespace %u, which the device does not offer",
-				      type));
-	if (!table)
-		return ERR_PTR(-ENOMEM);
+		return refuse(dev->mdev, -EOPNOTSUPP,
+			      "flow rule in namespace %u, which the device does not offer", type);
 	flow_table_fill(dev->mdev, type, &attr);
-	err = xa_reserve(&dev->flow_tables->tables, key, GFP_KERNEL_ACCOUNT);
-	if (err)
-		return ERR_PTR(err);
-	table->key = key;
 	table->core = mlx5_ib_fw_create_flow_table(dev, ns, &attr);
-	if (IS_ERR(table->core)) {
-		xa_release(&dev->flow_tables->tables, key);
-		return ERR_CAST(table->core);
-	}
-	xa_store(&dev->flow_tables->tables, key, table, GFP_KERNEL_ACCOUNT);
-	return no_free_ptr(table);
+	if (IS_ERR(table->core))
+		return PTR_ERR(table->core);
+	table->refs = 1;
+	rb_add(&table->node, &dev->flow_tables->tables, flow_table_less);
+	return 0;
+}
+
+/* Destroy a table without rules at the device. */
+static void flow_table_destroy(struct mlx5_ib_dev *dev, struct mlx5_ib_flow_table *table)
+{
+	lockdep_assert_held(&dev->flow_tables->lock);
+	rb_erase(&table->node, &dev->flow_tables->tables);
+	mlx5_ib_fw_destroy_flow_table(dev, table->core);
+	kfree(table);
 }
 
 /**
@@ -158,16 +184,24 @@ static struct mlx5_ib_flow_table *flow_table_create(struct mlx5_ib_dev *dev,
 struct mlx5_ib_flow_table *mlx5_ib_flow_table_get(struct mlx5_ib_dev *dev,
 						  enum mlx5_flow_namespace_type type, u32 prio)
 {
-	unsigned long key = (unsigned long)type << KEY_SHIFT | prio;
+	/* Allocate before taking the lock: a process whose cgroup is full waits for memory. */
+	struct mlx5_ib_flow_table *fresh __free(kfree) = kzalloc_obj(*fresh, GFP_KERNEL_ACCOUNT);
 	struct mlx5_ib_flow_tables *tables = dev->flow_tables;
 	struct mlx5_ib_flow_table *table;
+	int err;
 
 	WARN_ON_ONCE(prio >> KEY_SHIFT);
+	if (!fresh)
+		return ERR_PTR(-ENOMEM);
+	fresh->key = (unsigned long)type << KEY_SHIFT | prio;
 	guard(mutex)(&tables->lock);
-	table = xa_load(&tables->tables, key) ?: flow_table_create(dev, type, prio, key);
-	if (!IS_ERR(table))
+	table = flow_table_find(tables, fresh->key);
+	if (table) {
 		table->refs++;
-	return table;
+		return table;
+	}
+	err = flow_table_create(dev, type, prio, fresh);
+	return err ? ERR_PTR(err) : no_free_ptr(fresh);
 }
 
 /**
@@ -179,15 +213,10 @@ struct mlx5_ib_flow_table *mlx5_ib_flow_table_get(struct mlx5_ib_dev *dev,
  */
 void mlx5_ib_flow_table_put(struct mlx5_ib_dev *dev, struct mlx5_ib_flow_table *table)
 {
-	struct mlx5_ib_flow_tables *tables = dev->flow_tables;
-
-	guard(mutex)(&tables->lock);
+	guard(mutex)(&dev->flow_tables->lock);
 	WARN_ON_ONCE(!table->refs);
-	if (--table->refs)
-		return;
-	xa_erase(&tables->tables, table->key);
-	mlx5_ib_fw_destroy_flow_table(dev, table->core);
-	kfree(table);
+	if (!--table->refs)
+		flow_table_destroy(dev, table);
 }
 
 /**
@@ -248,7 +277,7 @@ int mlx5_ib_init_flow_tables(struct mlx5_ib_dev *dev)
 	if (!tables)
 		return -ENOMEM;
 	mutex_init(&tables->lock);
-	xa_init_flags(&tables->tables, XA_FLAGS_ACCOUNT);
+	tables->tables = RB_ROOT;
 	dev->flow_tables = tables;
 	return 0;
 }
@@ -263,8 +292,7 @@ void mlx5_ib_cleanup_flow_tables(struct mlx5_ib_dev *dev)
 
 	if (!tables)
 		return;
-	WARN_ON_ONCE(!xa_empty(&tables->tables));
-	xa_destroy(&tables->tables);
+	WARN_ON_ONCE(!RB_EMPTY_ROOT(&tables->tables));
 	mutex_destroy(&tables->lock);
 	kfree(tables);
 	dev->flow_tables = NULL;

@@ -8,7 +8,7 @@
 
 #include <linux/mlx5/fs.h>
 #include <linux/mutex.h>
-#include <linux/xarray.h>
+#include <linux/rbtree_types.h>
 
 #include "fw/fw_flow.h"
 
@@ -19,20 +19,22 @@ struct mlx5_ib_dev;
  * @lock: guards @tables, and @refs of each table. Held across the command that creates or destroys
  *	a table, so that a priority has only one table, and a rule is not added to a table that is
  *	being destroyed. A task waits behind one command of each task that got the lock before it
- * @tables: struct mlx5_ib_flow_table by namespace and priority
+ * @tables: struct mlx5_ib_flow_table by @key
  */
 struct mlx5_ib_flow_tables {
 	struct mutex lock;	/* guards tables, and refs of each */
-	struct xarray tables;
+	struct rb_root tables;
 };
 
 /**
  * struct mlx5_ib_flow_table - the table of a priority in a namespace
- * @key: index in struct mlx5_ib_flow_tables
+ * @node: in @tables of struct mlx5_ib_flow_tables
+ * @key: namespace and priority
  * @refs: number of rules and anchors of processes
  * @core: the table in mlx5_core
  */
 struct mlx5_ib_flow_table {
+	struct rb_node node;
 	unsigned long key;
 	unsigned int refs;
 	struct mlx5_flow_table *core;
