@@ -51,6 +51,7 @@ struct call {
  * @calls: calls that create something
  * @fail: number of the call to fail, from 1; 0 for none
  * @fail_err: errno of the call that fails
+ * @kept_tables: number of times that the next table to be destroyed is kept
  * @has_tir: the queue pair has a TIR
  * @tir: attempts to destroy the TIR
  * @type: namespace that the driver last looked up
@@ -66,6 +67,7 @@ static struct steering {
 	unsigned int calls;
 	unsigned int fail;
 	int fail_err;
+	unsigned int kept_tables;
 	bool has_tir;
 	struct mlx5_ib_fw_attempt tir;
 	enum mlx5_flow_namespace_type type;
@@ -110,9 +112,14 @@ static struct mlx5_flow_table *core_create_table(struct mlx5_ib_dev *dev,
 	return table;
 }
 
-static void core_destroy_table(struct mlx5_ib_dev *dev, struct mlx5_flow_table *table)
+static int core_destroy_table(struct mlx5_ib_dev *dev, struct mlx5_flow_table *table)
 {
+	if (st.kept_tables) {
+		st.kept_tables--;
+		return -EIO;
+	}
 	st.live--;
+	return 0;
 }
 
 static struct mlx5_flow_handle *core_add_rule(struct mlx5_ib_dev *dev,
@@ -494,6 +501,50 @@ static void a_priority_has_one_table(struct kunit *test)
 	mlx5_ib_destroy_flow(other);
 	KUNIT_EXPECT_EQ(test, st.live, 2);
 	mlx5_ib_destroy_flow(second);
+}
+
+/*
+ * mlx5_core may keep a table that has lost its last rule. Such a table gets no rules: mlx5_core may
+ * have taken the table out of the order for some packets.
+ */
+static void kept_tables_get_no_rules(struct kunit *test)
+{
+	struct ib_flow_attr *attr = make_attr(test, IB_FLOW_ATTR_NORMAL);
+	struct ib_flow *flow = create_ok(test, attr);
+
+	st.kept_tables = 2;
+	mlx5_ib_destroy_flow(flow);
+	KUNIT_EXPECT_EQ(test, st.live, 1);
+	KUNIT_EXPECT_EQ(test, num_counted(MLX5_IB_SHARE_FLOW), 0);
+	/* The table is still kept. */
+	KUNIT_EXPECT_EQ(test, -EIO, PTR_ERR_OR_ZERO(create(attr, NULL, 0)));
+	KUNIT_EXPECT_EQ(test, num_counted(MLX5_IB_SHARE_FLOW), 0);
+	KUNIT_EXPECT_EQ(test, st.num_tables, 1);
+	KUNIT_EXPECT_EQ(test, st.kept_tables, 0);
+	flow = create_ok(test, attr);
+	KUNIT_EXPECT_EQ(test, st.num_tables, 2);
+	KUNIT_EXPECT_EQ(test, st.live, 2);
+	KUNIT_EXPECT_PTR_EQ(test, st.rules[1].table_of, (const void *)core_object(1));
+	mlx5_ib_destroy_flow(flow);
+}
+
+static void kept_tables_are_destroyed_at_the_end(struct kunit *test)
+{
+	struct ib_flow_attr *attr = make_attr(test, IB_FLOW_ATTR_NORMAL);
+	struct mlx5_ib_dev *dev = st.o->mock->dev;
+	unsigned int tries;
+
+	for (tries = 1; tries <= 2; tries++) {
+		st.kept_tables = tries;
+		mlx5_ib_destroy_flow(create_ok(test, attr));
+		KUNIT_EXPECT_EQ(test, st.live, 1);
+		mlx5_ib_cleanup_flow_tables(dev);
+		/* Otherwise the table is left to mlx5_core. */
+		KUNIT_EXPECT_EQ(test, st.live, tries - 1);
+		KUNIT_EXPECT_EQ(test, st.kept_tables, 0);
+		KUNIT_EXPECT_EQ(test, 0, mlx5_ib_init_flow_tables(dev));
+	}
+	st.live = 0;
 }
 
 /* A task at the limit of its cgroup waits for memory, and must not make others wait. */
@@ -1057,6 +1108,8 @@ static struct kunit_case flow_cases[] = {
 	KUNIT_CASE(rules_need_a_tir_that_exists),
 	KUNIT_CASE(packets_are_dropped),
 	KUNIT_CASE(a_priority_has_one_table),
+	KUNIT_CASE(kept_tables_get_no_rules),
+	KUNIT_CASE(kept_tables_are_destroyed_at_the_end),
 	KUNIT_CASE(nothing_is_allocated_while_others_wait),
 	KUNIT_CASE(a_user_has_a_limit_of_rules),
 	KUNIT_CASE(rules_are_counted),

@@ -230,6 +230,40 @@ TEST_F(flow, the_lower_priority_is_asked_first)
 	EXPECT_EQ(0, ibv_destroy_flow(later));
 }
 
+/*
+ * Before mlx5_core destroys the table of a priority, it has the table before send packets to the
+ * table after. If firmware refuses that, mlx5_core keeps the table, and the next rule of the
+ * priority must not end up in a table that no packet comes to.
+ */
+TEST_F(flow, rule_after_a_table_that_could_not_be_destroyed_gets_packets)
+{
+	struct ibv_flow *first, *later;
+
+	if (!hca_ctl_present() || driver_is("mlx5_ib"))
+		SKIP(return, NEEDS_FAILURES);
+	first = create_flow(self->qp[1], 4, 0);
+	later = create_flow(self->qp[0], 5, 0);
+	ASSERT_NE(NULL, first);
+	ASSERT_NE(NULL, later);
+	ASSERT_EQ(0, hca_do("inject op MODIFY_FLOW_TABLE INT_ERR 1"));
+	EXPECT_EQ(0, ibv_destroy_flow(later));
+	EXPECT_EQ(1, hca_inject_clear());
+	later = create_flow(self->qp[0], 5, 0);
+	ASSERT_NE(NULL, later) TH_LOG("errno %d", errno);
+	send_and_collect(self, 1);
+	EXPECT_EQ(1, self->got[1]);
+	EXPECT_EQ(0, ibv_destroy_flow(first));
+	send_and_collect(self, 1);
+	EXPECT_EQ(1, self->got[0]);
+	/* The driver destroys a table that is kept now when it is unbound. */
+	first = create_flow(self->qp[1], 4, 0);
+	ASSERT_NE(NULL, first);
+	ASSERT_EQ(0, hca_do("inject op MODIFY_FLOW_TABLE INT_ERR 1"));
+	EXPECT_EQ(0, ibv_destroy_flow(later));
+	EXPECT_EQ(1, hca_inject_clear());
+	EXPECT_EQ(0, ibv_destroy_flow(first));
+}
+
 TEST_F(flow, rules_for_the_same_packets_get_a_copy_each)
 {
 	struct ibv_flow *a = create_flow(self->qp[0], 3, 0), *b = create_flow(self->qp[1], 3, 0);

@@ -4,7 +4,8 @@
  * puts the rules of processes, of the network device and of tc into one order.
  *
  * If firmware refuses to delete a rule, a table or a counter, mlx5_core logs it and forgets the
- * object, so the functions that delete do not fail.
+ * object, so the functions that delete do not fail. Only a table may be kept: before mlx5_core
+ * destroys the table, it has the tables of the priorities before send packets to the table after.
  */
 
 #include <kunit/static_stub.h>
@@ -91,20 +92,23 @@ static int fw_core_destroy_table(struct mlx5_ib_dev *dev, void *in, int in_size,
 }
 
 /**
- * mlx5_ib_fw_destroy_flow_table - DESTROY_FLOW_TABLE
+ * mlx5_ib_fw_destroy_flow_table - DESTROY_FLOW_TABLE, after MODIFY_FLOW_TABLE of the tables before
  * @dev: device
  * @table: the table, which has no rules
  *
  * May sleep.
+ *
+ * Return: 0; or the errno of a MODIFY_FLOW_TABLE that firmware has refused or not answered. Then
+ * the table still exists, in mlx5_core too, but perhaps no packets come to it any more. The caller
+ * may try again.
  */
-void mlx5_ib_fw_destroy_flow_table(struct mlx5_ib_dev *dev, struct mlx5_flow_table *table)
+int mlx5_ib_fw_destroy_flow_table(struct mlx5_ib_dev *dev, struct mlx5_flow_table *table)
 {
 	struct fw_flow flow = { .table = table };
 
 	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_fw_destroy_flow_table, dev, table);
-	/* mlx5_core reports an error only if the table still has rules. */
-	WARN_ON_ONCE(mlx5_ib_fw_call_core(dev, MLX5_CMD_OP_DESTROY_FLOW_TABLE,
-					  fw_core_destroy_table, &flow));
+	return mlx5_ib_fw_call_core(dev, MLX5_CMD_OP_DESTROY_FLOW_TABLE, fw_core_destroy_table,
+				    &flow);
 }
 
 static int fw_core_add_rule(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size,

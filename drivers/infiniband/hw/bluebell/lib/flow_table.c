@@ -16,6 +16,11 @@
  * share the table: rules for the same packets in one table are one entry of the device, which
  * copies a packet to the destinations of all of them.
  *
+ * If firmware refuses or does not answer a command by which mlx5_core takes a table out of the
+ * order, mlx5_core keeps the table. Some packets may then pass the table and others may not, so the
+ * driver adds no rules to it. The next rule of the priority tries again to destroy the table, and
+ * so does the driver when it is unbound.
+ *
  * A table has groups: entries with the same criteria. mlx5_core gives large groups to the first
  * MAX_GROUPS different criteria, and groups of one entry to all further criteria.
  */
@@ -42,6 +47,7 @@
 
 /* Priorities in the key of a table. */
 #define KEY_SHIFT	8
+#define KEY_PRIO	(BIT(KEY_SHIFT) - 1)
 
 /**
  * mlx5_ib_has_flow_namespace - whether the device has tables of a kind
@@ -161,13 +167,23 @@ static int flow_table_create(struct mlx5_ib_dev *dev, enum mlx5_flow_namespace_t
 	return 0;
 }
 
-/* Destroy a table without rules at the device. */
-static void flow_table_destroy(struct mlx5_ib_dev *dev, struct mlx5_ib_flow_table *table)
+/* Destroy a table without rules. If this fails, mlx5_core and the driver keep it. */
+static int flow_table_destroy(struct mlx5_ib_dev *dev, struct mlx5_ib_flow_table *table)
 {
+	int err;
+
 	lockdep_assert_held(&dev->flow_tables->lock);
+	WARN_ON_ONCE(table->refs);
+	err = mlx5_ib_fw_destroy_flow_table(dev, table->core);
+	if (err) {
+		ibdev_err_ratelimited(&dev->ib_dev,
+				      "cannot destroy the flow table of namespace %lu, priority %lu (%d): the next rule there tries again\n",
+				      table->key >> KEY_SHIFT, table->key & KEY_PRIO, err);
+		return err;
+	}
 	rb_erase(&table->node, &dev->flow_tables->tables);
-	mlx5_ib_fw_destroy_flow_table(dev, table->core);
 	kfree(table);
+	return 0;
 }
 
 /**
@@ -179,7 +195,8 @@ static void flow_table_destroy(struct mlx5_ib_dev *dev, struct mlx5_ib_flow_tabl
  * May sleep.
  *
  * Return: the table, with a reference that mlx5_ib_flow_table_put() puts; or an ERR_PTR:
- * -EOPNOTSUPP if the device has no such tables, -ENOMEM, or the errno of a failed command.
+ * -EOPNOTSUPP if the device has no such tables, -ENOMEM, or the errno of a failed command, perhaps
+ * of one that was to destroy an earlier table of the priority.
  */
 struct mlx5_ib_flow_table *mlx5_ib_flow_table_get(struct mlx5_ib_dev *dev,
 						  enum mlx5_flow_namespace_type type, u32 prio)
@@ -196,18 +213,19 @@ struct mlx5_ib_flow_table *mlx5_ib_flow_table_get(struct mlx5_ib_dev *dev,
 	fresh->key = (unsigned long)type << KEY_SHIFT | prio;
 	guard(mutex)(&tables->lock);
 	table = flow_table_find(tables, fresh->key);
-	if (table) {
+	if (table && table->refs) {
 		table->refs++;
 		return table;
 	}
-	err = flow_table_create(dev, type, prio, fresh);
+	err = (table ? flow_table_destroy(dev, table) : 0) ?:
+	      flow_table_create(dev, type, prio, fresh);
 	return err ? ERR_PTR(err) : no_free_ptr(fresh);
 }
 
 /**
  * mlx5_ib_flow_table_put - put a reference to a table
  * @dev: device
- * @table: the table, which is destroyed with the last reference
+ * @table: the table, which is destroyed with the last reference, or as soon as that is possible
  *
  * May sleep.
  */
@@ -282,9 +300,29 @@ int mlx5_ib_init_flow_tables(struct mlx5_ib_dev *dev)
 	return 0;
 }
 
+/* Destroy the tables that could not be destroyed with their last rules, or leave them behind. */
+static void flow_tables_drop(struct mlx5_ib_dev *dev)
+{
+	struct mlx5_ib_flow_tables *tables = dev->flow_tables;
+	struct mlx5_ib_flow_table *table, *next;
+
+	guard(mutex)(&tables->lock);
+	rbtree_postorder_for_each_entry_safe(table, next, &tables->tables, node) {
+		WARN_ON_ONCE(table->refs);
+		if (mlx5_ib_fw_destroy_flow_table(dev, table->core))
+			ibdev_err(&dev->ib_dev,
+				  "mlx5_core keeps the flow table of namespace %lu, priority %lu: until the device is reset, rules there may get no packets\n",
+				  table->key >> KEY_SHIFT, table->key & KEY_PRIO);
+		kfree(table);
+	}
+	tables->tables = RB_ROOT;
+}
+
 /**
  * mlx5_ib_cleanup_flow_tables - free what mlx5_ib_init_flow_tables() has set up
  * @dev: device, which has no flow rules any more
+ *
+ * mlx5_core destroys a table that cannot be destroyed now when it takes the device down. May sleep.
  */
 void mlx5_ib_cleanup_flow_tables(struct mlx5_ib_dev *dev)
 {
@@ -292,7 +330,7 @@ void mlx5_ib_cleanup_flow_tables(struct mlx5_ib_dev *dev)
 
 	if (!tables)
 		return;
-	WARN_ON_ONCE(!RB_EMPTY_ROOT(&tables->tables));
+	flow_tables_drop(dev);
 	mutex_destroy(&tables->lock);
 	kfree(tables);
 	dev->flow_tables = NULL;

@@ -18,7 +18,8 @@ struct mlx5_ib_dev;
  * struct mlx5_ib_flow_tables - the flow tables of a device
  * @lock: guards @tables, and @refs of each table. Held across the command that creates or destroys
  *	a table, so that a priority has only one table, and a rule is not added to a table that is
- *	being destroyed. A task waits behind one command of each task that got the lock before it
+ *	being destroyed. A task waits behind one creation or destruction of each task that got the
+ *	lock before it
  * @tables: struct mlx5_ib_flow_table by @key
  */
 struct mlx5_ib_flow_tables {
@@ -30,7 +31,7 @@ struct mlx5_ib_flow_tables {
  * struct mlx5_ib_flow_table - the table of a priority in a namespace
  * @node: in @tables of struct mlx5_ib_flow_tables
  * @key: namespace and priority
- * @refs: number of rules and anchors of processes
+ * @refs: number of rules and anchors of processes; 0 for a table that mlx5_core could not destroy
  * @core: the table in mlx5_core
  */
 struct mlx5_ib_flow_table {
