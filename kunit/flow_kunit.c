@@ -18,12 +18,16 @@
 #include "lib/flow_table.h"
 #include "lib/memory.h"
 #include "lib/objects.h"
+#include "lib/orphan.h"
 #include "lib/share.h"
 #include "verbs/flow.h"
 
 #define TIRN		0x55
 #define MAX_CALLS	4
 #define COUNTER		50	/* number of the counter of mlx5_core */
+#define NEXT_TABLE	0x31	/* number of each table of mlx5_core */
+#define ANCHOR_TABLE	0x41
+#define ANCHOR_GROUP	0x51
 #define PACKETS		1000
 #define BYTES		64000
 
@@ -52,6 +56,10 @@ struct call {
  * @fail: number of the call to fail, from 1; 0 for none
  * @fail_err: errno of the call that fails
  * @kept_tables: number of times that the next table to be destroyed is kept
+ * @refuse: opcode of a command of an anchor that firmware refuses; 0 for none
+ * @refuse_err: errno of the refusals
+ * @refusals: number of refusals
+ * @table_type: type of the table of an anchor
  * @has_tir: the queue pair has a TIR
  * @tir: attempts to destroy the TIR
  * @type: namespace that the driver last looked up
@@ -68,6 +76,10 @@ static struct steering {
 	unsigned int fail;
 	int fail_err;
 	unsigned int kept_tables;
+	u16 refuse;
+	int refuse_err;
+	unsigned int refusals;
+	u8 table_type;
 	bool has_tir;
 	struct mlx5_ib_fw_attempt tir;
 	enum mlx5_flow_namespace_type type;
@@ -1050,34 +1062,168 @@ static struct mlx5_ib_flow_anchor *make_anchor(u32 ft_type, u16 priority)
 	return mlx5_ib_create_flow_anchor(st.o->mock->context, ft_type, priority);
 }
 
+/* Firmware that has the commands of an anchor. */
+static int anchor_fw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
+		     int out_size, mlx5_ib_fw_send_t send, void *arg)
+{
+	struct kunit *test = kunit_get_current_test();
+	u16 opcode = MLX5_GET(set_fte_in, in, opcode);
+	void *flow = MLX5_ADDR_OF(set_fte_in, in, flow_context);
+	const void *dest = MLX5_ADDR_OF(flow_context, flow, destination);
+
+	KUNIT_EXPECT_EQ(test, uid, opcode == MLX5_CMD_OP_CREATE_FLOW_TABLE ?
+				   MLX5_SHARED_RESOURCE_UID : MLX5_IB_KERNEL_UID);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(set_fte_in, in, table_type), st.table_type);
+	if (opcode == st.refuse) {
+		st.refusals++;
+		return st.refuse_err;
+	}
+	switch (opcode) {
+	case MLX5_CMD_OP_CREATE_FLOW_TABLE:
+		MLX5_SET(create_flow_table_out, out, table_id, ANCHOR_TABLE);
+		return PTR_ERR_OR_ZERO(core_create(0));
+	case MLX5_CMD_OP_CREATE_FLOW_GROUP:
+		KUNIT_EXPECT_EQ(test, MLX5_GET(create_flow_group_in, in, table_id), ANCHOR_TABLE);
+		KUNIT_EXPECT_EQ(test, MLX5_GET(create_flow_group_in, in, end_flow_index), 0);
+		MLX5_SET(create_flow_group_out, out, group_id, ANCHOR_GROUP);
+		return PTR_ERR_OR_ZERO(core_create(0));
+	case MLX5_CMD_OP_SET_FLOW_TABLE_ENTRY:
+		KUNIT_EXPECT_EQ(test, in_size, MLX5_IB_ANCHOR_ENTRY_BYTES);
+		KUNIT_EXPECT_EQ(test, MLX5_GET(set_fte_in, in, table_id), ANCHOR_TABLE);
+		KUNIT_EXPECT_EQ(test, MLX5_GET(set_fte_in, in, ignore_flow_level), 1);
+		KUNIT_EXPECT_EQ(test, MLX5_GET(flow_context, flow, group_id), ANCHOR_GROUP);
+		KUNIT_EXPECT_EQ(test, MLX5_GET(flow_context, flow, action),
+				MLX5_FLOW_CONTEXT_ACTION_FWD_DEST);
+		KUNIT_EXPECT_EQ(test, MLX5_GET(flow_context, flow, destination_list_size), 1);
+		KUNIT_EXPECT_EQ(test, MLX5_GET(dest_format_struct, dest, destination_type),
+				MLX5_IFC_FLOW_DESTINATION_TYPE_FLOW_TABLE);
+		KUNIT_EXPECT_EQ(test, MLX5_GET(dest_format_struct, dest, destination_id),
+				NEXT_TABLE);
+		return PTR_ERR_OR_ZERO(core_create(0));
+	case MLX5_CMD_OP_DELETE_FLOW_TABLE_ENTRY:
+		KUNIT_EXPECT_EQ(test, MLX5_GET(delete_fte_in, in, table_id), ANCHOR_TABLE);
+		break;
+	case MLX5_CMD_OP_DESTROY_FLOW_GROUP:
+		KUNIT_EXPECT_EQ(test, MLX5_GET(destroy_flow_group_in, in, group_id), ANCHOR_GROUP);
+		KUNIT_EXPECT_EQ(test, MLX5_GET(destroy_flow_group_in, in, table_id), ANCHOR_TABLE);
+		break;
+	case MLX5_CMD_OP_DESTROY_FLOW_TABLE:
+		KUNIT_EXPECT_EQ(test, MLX5_GET(destroy_flow_table_in, in, table_id), ANCHOR_TABLE);
+		break;
+	default:
+		KUNIT_FAIL(test, "command %#x", opcode);
+	}
+	st.live--;
+	return 0;
+}
+
+static u32 core_table_id(struct mlx5_flow_table *table)
+{
+	return NEXT_TABLE;
+}
+
+static void start_anchors(struct kunit *test)
+{
+	FLOW_CAP(flow_table_properties_nic_receive.ignore_flow_level, 1);
+	FLOW_CAP(flow_table_properties_nic_transmit.ignore_flow_level, 1);
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, anchor_fw);
+	kunit_activate_static_stub(test, mlx5_ib_fw_flow_table_id, core_table_id);
+}
+
+static void stop_anchors(struct kunit *test)
+{
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, mock_fw);
+}
+
 static void anchors_lead_to_a_priority(struct kunit *test)
 {
 	const u32 rx = MLX5_IB_UAPI_FLOW_TABLE_TYPE_NIC_RX;
 	struct mlx5_ib_flow_anchor *anchor;
 
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, PTR_ERR_OR_ZERO(make_anchor(rx, 1)));
-	FLOW_CAP(flow_table_properties_nic_receive.ignore_flow_level, 1);
+	start_anchors(test);
 	KUNIT_EXPECT_EQ(test, -EINVAL, PTR_ERR_OR_ZERO(make_anchor(rx, MLX5_IB_FLOW_PRIORITIES)));
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP,
 			PTR_ERR_OR_ZERO(make_anchor(MLX5_IB_UAPI_FLOW_TABLE_TYPE_RDMA_RX, 1)));
-	for (st.fail = 1; st.fail <= 3; st.fail++) {
+	for (st.fail = 1; st.fail <= 4; st.fail++) {
 		st.calls = 0;
 		KUNIT_EXPECT_EQ(test, -EIO, PTR_ERR_OR_ZERO(make_anchor(rx, 1)));
 		expect_nothing(test);
 	}
 	st.fail = 0;
 	st.num_tables = 0;
-	st.num_rules = 0;
 	anchor = make_anchor(rx, 1);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, anchor);
+	KUNIT_EXPECT_EQ(test, st.live, 4);
 	KUNIT_EXPECT_EQ(test, st.tables[0].table.prio, 3);
 	KUNIT_EXPECT_EQ(test, st.tables[0].table.uid, 0);
-	KUNIT_EXPECT_EQ(test, st.tables[1].table.uid, MLX5_SHARED_RESOURCE_UID);
-	KUNIT_EXPECT_EQ(test, st.tables[1].table.flags, (u32)MLX5_FLOW_TABLE_UNMANAGED);
-	KUNIT_EXPECT_PTR_EQ(test, st.rules[0].table_of, (const void *)anchor->table);
-	KUNIT_EXPECT_PTR_EQ(test, st.rules[0].dest[0].ft, anchor->next->core);
-	KUNIT_EXPECT_EQ(test, st.rules[0].flags, (u32)FLOW_ACT_IGNORE_FLOW_LEVEL);
-	mlx5_ib_destroy_flow_anchor(anchor);
+	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_destroy_flow_anchor(anchor, false));
+	expect_nothing(test);
+	st.table_type = MLX5_FLOW_TABLE_TYPE_NIC_TX;
+	st.num_tables = 0;
+	anchor = make_anchor(MLX5_IB_UAPI_FLOW_TABLE_TYPE_NIC_TX, 1);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, anchor);
+	KUNIT_EXPECT_EQ(test, st.tables[0].table.prio, 1);
+	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_destroy_flow_anchor(anchor, true));
+	stop_anchors(test);
+}
+
+/*
+ * An entry of the process names the table of the anchor. The process can try again; when it has
+ * closed the device the table is an orphan, which counts until firmware destroys the table.
+ */
+static void anchors_that_firmware_keeps_count(struct kunit *test)
+{
+	static const u16 opcodes[] = {
+		MLX5_CMD_OP_DESTROY_FLOW_TABLE, MLX5_CMD_OP_DESTROY_FLOW_GROUP,
+		MLX5_CMD_OP_DELETE_FLOW_TABLE_ENTRY,
+	};
+	struct mlx5_ib_flow_anchor *anchor;
+	unsigned int i;
+
+	start_anchors(test);
+	for (i = 0; i < ARRAY_SIZE(opcodes); i++) {
+		anchor = make_anchor(MLX5_IB_UAPI_FLOW_TABLE_TYPE_NIC_RX, 1);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, anchor);
+		st.refuse = opcodes[i];
+		st.refuse_err = -EBUSY;
+		KUNIT_EXPECT_EQ(test, -EBUSY, mlx5_ib_destroy_flow_anchor(anchor, false));
+		KUNIT_EXPECT_EQ(test, st.live, i + 2);
+		KUNIT_EXPECT_EQ(test, num_counted(MLX5_IB_SHARE_FLOW), 1);
+		st.refuse = 0;
+		KUNIT_EXPECT_EQ(test, 0, mlx5_ib_destroy_flow_anchor(anchor, false));
+		expect_nothing(test);
+	}
+	anchor = make_anchor(MLX5_IB_UAPI_FLOW_TABLE_TYPE_NIC_RX, 1);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, anchor);
+	st.refuse = MLX5_CMD_OP_DESTROY_FLOW_TABLE;
+	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_destroy_flow_anchor(anchor, true));
+	KUNIT_EXPECT_EQ(test, st.live, 1);
+	KUNIT_EXPECT_EQ(test, num_counted(MLX5_IB_SHARE_FLOW), 1);
+	KUNIT_EXPECT_FALSE(test, list_empty(&st.o->mock->context->orphans));
+	st.refuse = 0;
+	mlx5_ib_orphans_retry(st.o->mock->dev, st.o->mock->context);
+	expect_nothing(test);
+	stop_anchors(test);
+}
+
+/* The number of a table that may be gone may be that of a table of mlx5_core. */
+static void lost_destruction_of_a_table_is_not_repeated(struct kunit *test)
+{
+	struct mlx5_ib_flow_anchor *anchor;
+
+	start_anchors(test);
+	anchor = make_anchor(MLX5_IB_UAPI_FLOW_TABLE_TYPE_NIC_RX, 1);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, anchor);
+	st.refuse = MLX5_CMD_OP_DESTROY_FLOW_TABLE;
+	st.refuse_err = -ETIMEDOUT;
+	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_destroy_flow_anchor(anchor, false));
+	KUNIT_EXPECT_EQ(test, st.refusals, 1);
+	KUNIT_EXPECT_EQ(test, num_counted(MLX5_IB_SHARE_FLOW), 1);
+	KUNIT_EXPECT_TRUE(test, list_empty(&st.o->mock->context->orphans));
+	atomic_set(&st.o->mock->context->user->count[MLX5_IB_SHARE_FLOW], 0);
+	st.live = 0;
+	stop_anchors(test);
 }
 
 /* A device without tables for processes, or with an InfiniBand port, has no rules. */
@@ -1124,6 +1270,8 @@ static struct kunit_case flow_cases[] = {
 	KUNIT_CASE(packets_are_reformatted),
 	KUNIT_CASE(rules_have_actions),
 	KUNIT_CASE(anchors_lead_to_a_priority),
+	KUNIT_CASE(anchors_that_firmware_keeps_count),
+	KUNIT_CASE(lost_destruction_of_a_table_is_not_repeated),
 	KUNIT_CASE(some_devices_have_no_rules),
 	{}
 };

@@ -7,6 +7,7 @@
  * The commands of a process can name only tables of its own user id, and tables for all users. So
  * an anchor is a table for all users, with one rule that sends all packets to the table of the
  * priority. The table is in no chain of mlx5_core: only packets that a process sends there pass it.
+ * Firmware refuses to destroy the table while an entry of a process names it.
  */
 
 #include <kunit/visibility.h>
@@ -21,10 +22,18 @@
 
 #include "devx/flow_raw.h"
 #include "fw/bluebell.h"
+#include "fw/fw.h"
 #include "fw/fw_flow.h"
+#include "layout/layout_devx.h"
 #include "layout/layout_flow.h"
 #include "layout/refuse.h"
+#include "lib/buf.h"
 #include "lib/flow_table.h"
+#include "lib/orphan.h"
+
+/* The longest of the commands that create a part of an anchor. */
+#define CMD_BYTES	MLX5_ST_SZ_BYTES(create_flow_group_in)
+static_assert(CMD_BYTES >= MLX5_IB_ANCHOR_ENTRY_BYTES);
 
 static bool anchor_is_offered(struct mlx5_core_dev *mdev, enum mlx5_flow_namespace_type type)
 {
@@ -44,53 +53,128 @@ static int anchor_check(struct mlx5_ib_dev *dev, enum mlx5_flow_namespace_type t
 		      "steering anchor in namespace %u, which needs ignore_flow_level", type);
 }
 
-/* Make the anchor's own table, and the rule in it. On failure there is neither. */
-static int anchor_fill(struct mlx5_ib_flow_anchor *anchor, enum mlx5_flow_namespace_type type,
-		       u32 prio)
+/*
+ * Send a command that creates the next part of an anchor. mlx5_core could create a table, too, but
+ * would forget the table if firmware refused to destroy it, as firmware does while an entry of a
+ * process names the table.
+ */
+static int anchor_create_part(struct mlx5_ib_flow_anchor *anchor, u16 uid, void *in, size_t in_len)
 {
-	struct mlx5_flow_spec *spec __free(kfree) = kzalloc_obj(*spec, GFP_KERNEL_ACCOUNT);
-	struct mlx5_ib_flow_target target = {
-		.act = {
-			.action = MLX5_FLOW_CONTEXT_ACTION_FWD_DEST,
-			.flags = FLOW_ACT_IGNORE_FLOW_LEVEL,
-		},
-		.dest = {{
-			.type = MLX5_FLOW_DESTINATION_TYPE_FLOW_TABLE, .ft = anchor->next->core,
-		}},
-		.num = 1,
-	};
-	struct mlx5_flow_table_attr attr = {
-		.prio = prio, .max_fte = 1, .autogroup.max_num_groups = 1,
-		.flags = MLX5_FLOW_TABLE_UNMANAGED, .uid = MLX5_SHARED_RESOURCE_UID,
-	};
+	const struct mlx5_ib_devx_cmd *cmd =
+		mlx5_ib_devx_find_cmd(MLX5_GET(general_obj_in_cmd_hdr, in, opcode));
+	struct mlx5_ib_flow_part *part = &anchor->parts[anchor->num];
+	u32 out[MLX5_ST_SZ_DW(create_flow_table_out)] = {};
+	int err;
 
-	if (!spec)
-		return -ENOMEM;
-	anchor->table = mlx5_ib_fw_create_flow_table(anchor->dev,
-						     mlx5_ib_fw_flow_namespace(anchor->dev,
-									       type), &attr);
-	if (IS_ERR(anchor->table))
-		return PTR_ERR(anchor->table);
-	anchor->rule = mlx5_ib_fw_add_flow_rule(anchor->dev, anchor->table, spec, &target);
-	if (!IS_ERR(anchor->rule))
-		return 0;
-	mlx5_ib_fw_destroy_flow_table(anchor->dev, anchor->table);
-	return PTR_ERR(anchor->rule);
+	err = mlx5_ib_fw_exec(anchor->dev, uid, in, in_len, out, sizeof(out));
+	if (err)
+		return err;
+	mlx5_ib_devx_read_id(cmd, in, out, &part->id);
+	part->destroy_size = mlx5_ib_devx_fill_destroy(cmd, &part->id, in, in_len, part->destroy);
+	anchor->num++;
+	return 0;
+}
+
+/* Only the table is for all users: its group and its entry are the kernel's. */
+static int anchor_create_parts(struct mlx5_ib_flow_anchor *anchor, u8 table_type, void *in)
+{
+	u32 next = mlx5_ib_fw_flow_table_id(anchor->next->core);
+	struct mlx5_ib_flow_part *parts = anchor->parts;
+	int err;
+
+	mlx5_ib_fill_anchor_table(in, table_type);
+	err = anchor_create_part(anchor, MLX5_SHARED_RESOURCE_UID, in,
+				 MLX5_ST_SZ_BYTES(create_flow_table_in));
+	if (err)
+		return err;
+	memset(in, 0, CMD_BYTES);
+	mlx5_ib_fill_anchor_group(in, table_type, parts[MLX5_IB_ANCHOR_TABLE].id.num);
+	err = anchor_create_part(anchor, MLX5_IB_KERNEL_UID, in,
+				 MLX5_ST_SZ_BYTES(create_flow_group_in));
+	if (err)
+		return err;
+	memset(in, 0, CMD_BYTES);
+	mlx5_ib_fill_anchor_entry(in, table_type, parts[MLX5_IB_ANCHOR_TABLE].id.num,
+				  parts[MLX5_IB_ANCHOR_GROUP].id.num, next);
+	return anchor_create_part(anchor, MLX5_IB_KERNEL_UID, in, MLX5_IB_ANCHOR_ENTRY_BYTES);
+}
+
+/*
+ * Destroy the last part of an anchor. If firmware does not answer DESTROY_FLOW_TABLE, the table may
+ * be gone, and its number may be that of a table of mlx5_core: do not send the command again, but
+ * let the anchor go on counting.
+ */
+static int anchor_send_destroy(struct mlx5_ib_flow_anchor *anchor)
+{
+	struct mlx5_ib_flow_part *part = &anchor->parts[anchor->num - 1];
+	u32 out[MLX5_ST_SZ_DW(destroy_flow_table_out)] = {};
+	int err;
+
+	if (anchor->num - 1 != MLX5_IB_ANCHOR_TABLE)
+		return mlx5_ib_fw_send_destroy(anchor->dev, MLX5_IB_KERNEL_UID, part->destroy,
+					       part->destroy_size, &part->attempt);
+	err = mlx5_ib_fw_exec(anchor->dev, MLX5_IB_KERNEL_UID, part->destroy, part->destroy_size,
+			      out, sizeof(out));
+	part->attempt.failed |= err;
+	if (err != -ETIMEDOUT)
+		return err;
+	mlx5_ib_share_keep(&anchor->share);
+	return 0;
+}
+
+/* Firmware has refused to destroy the last part of an anchor that has no owner any more. */
+static void anchor_adopt(struct mlx5_ib_flow_anchor *anchor)
+{
+	static const char * const names[] = {
+		[MLX5_IB_ANCHOR_TABLE] = "flow table of an anchor",
+		[MLX5_IB_ANCHOR_GROUP] = "flow group of an anchor",
+		[MLX5_IB_ANCHOR_ENTRY] = "flow table entry of an anchor",
+	};
+	struct mlx5_ib_flow_part *part = &anchor->parts[anchor->num - 1];
+	struct mlx5_ib_queue_mem mem = { .context = anchor->context };
+
+	if (anchor->num - 1 == MLX5_IB_ANCHOR_TABLE) {
+		mem.share = anchor->share;
+		anchor->share = (struct mlx5_ib_share){};
+	}
+	mlx5_ib_orphan_adopt_quietly(anchor->dev, MLX5_IB_KERNEL_UID, part->destroy,
+				     part->destroy_size, part->id.num, &part->attempt,
+				     names[anchor->num - 1], &mem);
+}
+
+static int anchor_destroy_parts(struct mlx5_ib_flow_anchor *anchor, bool last)
+{
+	int err;
+
+	for (; anchor->num; anchor->num--) {
+		err = anchor_send_destroy(anchor);
+		if (err && !last)
+			return err;
+		if (err)
+			anchor_adopt(anchor);
+	}
+	return 0;
 }
 
 static int anchor_create(struct mlx5_ib_flow_anchor *anchor, enum mlx5_flow_namespace_type type,
 			 u16 priority)
 {
-	u32 prio = type == MLX5_FLOW_NAMESPACE_BYPASS ? mlx5_ib_flow_prio(priority, false) :
-							priority;
+	void *in __free(kfree) = kzalloc(CMD_BYTES, GFP_KERNEL_ACCOUNT);
+	bool rx = type == MLX5_FLOW_NAMESPACE_BYPASS;
 	int err;
 
-	anchor->next = mlx5_ib_flow_table_get(anchor->dev, type, prio);
+	if (!in)
+		return -ENOMEM;
+	anchor->next = mlx5_ib_flow_table_get(anchor->dev, type,
+					      rx ? mlx5_ib_flow_prio(priority, false) : priority);
 	if (IS_ERR(anchor->next))
 		return PTR_ERR(anchor->next);
-	err = anchor_fill(anchor, type, prio);
-	if (err)
-		mlx5_ib_flow_table_put(anchor->dev, anchor->next);
+	err = anchor_create_parts(anchor, rx ? MLX5_FLOW_TABLE_TYPE_NIC_RX :
+					       MLX5_FLOW_TABLE_TYPE_NIC_TX, in);
+	if (!err)
+		return 0;
+	anchor_destroy_parts(anchor, true);
+	mlx5_ib_flow_table_put(anchor->dev, anchor->next);
 	return err;
 }
 
@@ -118,6 +202,7 @@ struct mlx5_ib_flow_anchor *mlx5_ib_create_flow_anchor(struct mlx5_ib_ucontext *
 	if (!anchor)
 		return ERR_PTR(-ENOMEM);
 	anchor->dev = to_mdev(context->ibucontext.device);
+	anchor->context = context;
 	err = mlx5_ib_flow_namespace(anchor->dev, ft_type, &type) ?:
 	      anchor_check(anchor->dev, type, priority) ?:
 	      mlx5_ib_share_take(context, MLX5_IB_SHARE_FLOW, &anchor->share);
@@ -133,16 +218,23 @@ struct mlx5_ib_flow_anchor *mlx5_ib_create_flow_anchor(struct mlx5_ib_ucontext *
 /**
  * mlx5_ib_destroy_flow_anchor - destroy a steering anchor
  * @anchor: the anchor
+ * @last: the last attempt: what firmware refuses to destroy becomes an orphan (orphan.c)
  *
  * May sleep.
+ *
+ * Return: 0, and then @anchor is freed; or, without @last, the errno of a failed command, after
+ * which the anchor still counts, but perhaps sends no packets on any more.
  */
-VISIBLE_IF_KUNIT void mlx5_ib_destroy_flow_anchor(struct mlx5_ib_flow_anchor *anchor)
+VISIBLE_IF_KUNIT int mlx5_ib_destroy_flow_anchor(struct mlx5_ib_flow_anchor *anchor, bool last)
 {
-	mlx5_ib_fw_del_flow_rule(anchor->dev, anchor->rule);
-	mlx5_ib_fw_destroy_flow_table(anchor->dev, anchor->table);
+	int err = anchor_destroy_parts(anchor, last);
+
+	if (err)
+		return err;
 	mlx5_ib_flow_table_put(anchor->dev, anchor->next);
 	mlx5_ib_share_give(&anchor->share);
 	kfree(anchor);
+	return 0;
 }
 
 /* ---- the ioctl interface ---------------------------------------------------------- */
@@ -150,8 +242,7 @@ VISIBLE_IF_KUNIT void mlx5_ib_destroy_flow_anchor(struct mlx5_ib_flow_anchor *an
 static int flow_anchor_cleanup(struct ib_uobject *uobj, enum rdma_remove_reason why,
 			       struct uverbs_attr_bundle *attrs)
 {
-	mlx5_ib_destroy_flow_anchor(uobj->object);
-	return 0;
+	return mlx5_ib_destroy_flow_anchor(uobj->object, why != RDMA_REMOVE_DESTROY);
 }
 
 static int UVERBS_HANDLER(MLX5_IB_METHOD_STEERING_ANCHOR_CREATE)(struct uverbs_attr_bundle *attrs)
@@ -176,7 +267,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_STEERING_ANCHOR_CREATE)(struct uverbs_a
 	uobj->object = anchor;
 	/* If the method fails after this call, ib_core destroys the object. */
 	uverbs_finalize_uobj_create(attrs, MLX5_IB_ATTR_STEERING_ANCHOR_CREATE_HANDLE);
-	id = mlx5_flow_table_id(anchor->table);
+	id = anchor->parts[MLX5_IB_ANCHOR_TABLE].id.num;
 	return uverbs_copy_to(attrs, MLX5_IB_ATTR_STEERING_ANCHOR_FT_ID, &id, sizeof(id));
 }
 

@@ -12,6 +12,7 @@
 #include <rdma/mlx5_user_ioctl_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "fw/attempt.h"
 #include "layout/layout_devx.h"
 #include "lib/share.h"
 
@@ -54,20 +55,50 @@ struct mlx5_ib_flow_action {
 };
 
 /**
+ * enum mlx5_ib_flow_anchor_part - objects of which an anchor consists, in the order of creation
+ * @MLX5_IB_ANCHOR_TABLE: the anchor's own table
+ * @MLX5_IB_ANCHOR_GROUP: the group of the table
+ * @MLX5_IB_ANCHOR_ENTRY: the entry of the group, which sends all packets to the table of a priority
+ * @MLX5_IB_ANCHOR_PARTS: number of parts
+ */
+enum mlx5_ib_flow_anchor_part {
+	MLX5_IB_ANCHOR_TABLE,
+	MLX5_IB_ANCHOR_GROUP,
+	MLX5_IB_ANCHOR_ENTRY,
+	MLX5_IB_ANCHOR_PARTS,
+};
+
+/**
+ * struct mlx5_ib_flow_part - an object of which an anchor consists
+ * @id: kind and number
+ * @attempt: attempts to destroy the object
+ * @destroy_size: bytes of @destroy
+ * @destroy: the command that destroys the object
+ */
+struct mlx5_ib_flow_part {
+	struct mlx5_ib_devx_id id;
+	struct mlx5_ib_fw_attempt attempt;
+	u32 destroy_size;
+	u32 destroy[MLX5_IB_DEVX_DESTROY_DW];
+};
+
+/**
  * struct mlx5_ib_flow_anchor - a table that a process can send packets to, to have them go on at a
  *	priority
  * @dev: device
+ * @context: context of the process
  * @share: counts the anchor as one of its user's flow rules
  * @next: the table of the priority, with a reference
- * @table: the anchor's own table
- * @rule: the rule of @table, which sends all packets to @next
+ * @parts: what the anchor consists of, by enum mlx5_ib_flow_anchor_part
+ * @num: number of elements of @parts that exist
  */
 struct mlx5_ib_flow_anchor {
 	struct mlx5_ib_dev *dev;
+	struct mlx5_ib_ucontext *context;
 	struct mlx5_ib_share share;
 	struct mlx5_ib_flow_table *next;
-	struct mlx5_flow_table *table;
-	struct mlx5_flow_handle *rule;
+	struct mlx5_ib_flow_part parts[MLX5_IB_ANCHOR_PARTS];
+	unsigned int num;
 };
 
 static inline struct mlx5_ib_flow_action *to_mflow_action(struct ib_flow_action *ibaction)
@@ -159,7 +190,7 @@ struct mlx5_ib_flow_action *mlx5_ib_create_reformat(struct mlx5_ib_ucontext *con
 /* flow_anchor.c */
 struct mlx5_ib_flow_anchor *mlx5_ib_create_flow_anchor(struct mlx5_ib_ucontext *context,
 						       u32 ft_type, u16 priority);
-void mlx5_ib_destroy_flow_anchor(struct mlx5_ib_flow_anchor *anchor);
+int mlx5_ib_destroy_flow_anchor(struct mlx5_ib_flow_anchor *anchor, bool last);
 #endif
 
 #endif /* BLUEBELL_FLOW_RAW_H */

@@ -83,6 +83,20 @@ struct mlx5_flow_table *mlx5_ib_fw_create_flow_table(struct mlx5_ib_dev *dev,
 	return err ? ERR_PTR(err) : flow.table;
 }
 
+/**
+ * mlx5_ib_fw_flow_table_id - look up the number of a table of mlx5_core
+ * @table: the table
+ *
+ * Any context.
+ *
+ * Return: the number that commands name the table by.
+ */
+u32 mlx5_ib_fw_flow_table_id(struct mlx5_flow_table *table)
+{
+	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_fw_flow_table_id, table);
+	return mlx5_flow_table_id(table);
+}
+
 static int fw_core_destroy_table(struct mlx5_ib_dev *dev, void *in, int in_size, void *out,
 				 int out_size, void *arg)
 {

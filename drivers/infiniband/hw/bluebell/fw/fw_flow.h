@@ -28,6 +28,7 @@ struct mlx5_flow_namespace *mlx5_ib_fw_flow_namespace(struct mlx5_ib_dev *dev,
 struct mlx5_flow_table *mlx5_ib_fw_create_flow_table(struct mlx5_ib_dev *dev,
 						     struct mlx5_flow_namespace *ns,
 						     struct mlx5_flow_table_attr *attr);
+u32 mlx5_ib_fw_flow_table_id(struct mlx5_flow_table *table);
 int mlx5_ib_fw_destroy_flow_table(struct mlx5_ib_dev *dev, struct mlx5_flow_table *table);
 struct mlx5_flow_handle *mlx5_ib_fw_add_flow_rule(struct mlx5_ib_dev *dev,
 						  struct mlx5_flow_table *table,

@@ -584,3 +584,56 @@ u32 mlx5_ib_flow_prio(u16 priority, bool dont_trap)
 {
 	return 2 * priority + !dont_trap;
 }
+
+/**
+ * mlx5_ib_fill_anchor_table - build the command that creates the table of a steering anchor
+ * @in: zeroed struct mlx5_ifc_create_flow_table_in_bits
+ * @table_type: MLX5_FLOW_TABLE_TYPE_NIC_RX or MLX5_FLOW_TABLE_TYPE_NIC_TX
+ *
+ * The table has one entry, and no place in the order of tables.
+ */
+void mlx5_ib_fill_anchor_table(void *in, u8 table_type)
+{
+	MLX5_SET(create_flow_table_in, in, opcode, MLX5_CMD_OP_CREATE_FLOW_TABLE);
+	MLX5_SET(create_flow_table_in, in, table_type, table_type);
+}
+
+/**
+ * mlx5_ib_fill_anchor_group - build the command that creates the only group of such a table
+ * @in: zeroed struct mlx5_ifc_create_flow_group_in_bits
+ * @table_type: as for mlx5_ib_fill_anchor_table()
+ * @table: number of the table
+ *
+ * The group compares nothing.
+ */
+void mlx5_ib_fill_anchor_group(void *in, u8 table_type, u32 table)
+{
+	MLX5_SET(create_flow_group_in, in, opcode, MLX5_CMD_OP_CREATE_FLOW_GROUP);
+	MLX5_SET(create_flow_group_in, in, table_type, table_type);
+	MLX5_SET(create_flow_group_in, in, table_id, table);
+}
+
+/**
+ * mlx5_ib_fill_anchor_entry - build the command that adds the only entry of such a table
+ * @in: zeroed; MLX5_IB_ANCHOR_ENTRY_BYTES
+ * @table_type: as for mlx5_ib_fill_anchor_table()
+ * @table: number of the table
+ * @group: number of the group
+ * @next: number of the table to which the entry sends all packets; it may come earlier in the order
+ */
+void mlx5_ib_fill_anchor_entry(void *in, u8 table_type, u32 table, u32 group, u32 next)
+{
+	void *flow = MLX5_ADDR_OF(set_fte_in, in, flow_context);
+	void *dest = MLX5_ADDR_OF(flow_context, flow, destination);
+
+	MLX5_SET(set_fte_in, in, opcode, MLX5_CMD_OP_SET_FLOW_TABLE_ENTRY);
+	MLX5_SET(set_fte_in, in, table_type, table_type);
+	MLX5_SET(set_fte_in, in, table_id, table);
+	MLX5_SET(set_fte_in, in, ignore_flow_level, 1);
+	MLX5_SET(flow_context, flow, group_id, group);
+	MLX5_SET(flow_context, flow, action, MLX5_FLOW_CONTEXT_ACTION_FWD_DEST);
+	MLX5_SET(flow_context, flow, destination_list_size, 1);
+	MLX5_SET(dest_format_struct, dest, destination_type,
+		 MLX5_IFC_FLOW_DESTINATION_TYPE_FLOW_TABLE);
+	MLX5_SET(dest_format_struct, dest, destination_id, next);
+}

@@ -18,6 +18,10 @@
 /* Room of the table of a priority for the rules of all processes. */
 #define MLX5_IB_FLOW_TABLE_ENTRIES	BIT(16)
 
+/* SET_FLOW_TABLE_ENTRY with one destination. */
+#define MLX5_IB_ANCHOR_ENTRY_BYTES	\
+	(MLX5_ST_SZ_BYTES(set_fte_in) + MLX5_ST_SZ_BYTES(dest_format_struct))
+
 /**
  * struct mlx5_ib_flow_rule - what a process asks of a flow rule
  * @spec: which packets the rule is for, and the tag in their completions
@@ -40,5 +44,8 @@ int mlx5_ib_flow_set_tag(struct mlx5_flow_spec *spec, u32 tag);
 int mlx5_ib_flow_fill_mask(struct mlx5_flow_spec *spec, u8 enable, const void *mask, size_t len);
 int mlx5_ib_flow_fill_value(struct mlx5_flow_spec *spec, const void *value, size_t len);
 u32 mlx5_ib_flow_prio(u16 priority, bool dont_trap);
+void mlx5_ib_fill_anchor_table(void *in, u8 table_type);
+void mlx5_ib_fill_anchor_group(void *in, u8 table_type, u32 table);
+void mlx5_ib_fill_anchor_entry(void *in, u8 table_type, u32 table, u32 group, u32 next);
 
 #endif /* BLUEBELL_LAYOUT_FLOW_H */
