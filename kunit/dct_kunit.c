@@ -10,6 +10,7 @@
 #include <linux/mlx5/device.h>
 #include <linux/mlx5/driver.h>
 #include <linux/mlx5/qp.h>
+#include <linux/mutex.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
@@ -24,6 +25,7 @@
 #include "lib/objects.h"
 #include "lib/orphan.h"
 #include "lib/rsc.h"
+#include "lib/share.h"
 #include "verbs/dct.h"
 #include "verbs/qp.h"
 
@@ -432,6 +434,8 @@ static int execute(struct env *env, u16 opcode, void *in, void *out)
 
 	if (opcode == MLX5_CMD_OP_CREATE_DCT) {
 		KUNIT_EXPECT_FALSE(test, env->live);
+		/* The counter set that the command names must not change meanwhile. */
+		KUNIT_EXPECT_TRUE(test, mutex_is_locked(&env->qp.mutex));
 		env->live = true;
 		env->drained = false;
 		MLX5_SET(create_dct_out, out, dctn, DCTN);
@@ -440,6 +444,8 @@ static int execute(struct env *env, u16 opcode, void *in, void *out)
 	}
 	KUNIT_EXPECT_TRUE_MSG(test, env->live, "command 0x%x on nothing", opcode);
 	KUNIT_EXPECT_EQ(test, MLX5_GET(drain_dct_in, in, dctn), DCTN);
+	if (env->o->break_response)
+		KUNIT_EXPECT_FALSE(test, mutex_is_locked(&env->qp.mutex));
 	if (opcode == MLX5_CMD_OP_DRAIN_DCT) {
 		env->drains++;
 		if (env->no_drain)
@@ -649,12 +655,24 @@ static void a_refused_target_can_be_tried_again(struct kunit *test)
 	finish(test, env);
 }
 
+/* Queue pairs and targets that count against the limit of the process's user. */
+static int count(struct env *env)
+{
+	return atomic_read(&env->o->mock->context->user->count[MLX5_IB_SHARE_QP]);
+}
+
+/*
+ * The response may go to memory whose page never comes. So it is sent without the mutex, for which
+ * an administrator waits who lists the queue pairs of all processes: execute() looks at the mutex
+ * when the target is destroyed because the response has failed.
+ */
 static void a_target_whose_number_cannot_be_told_is_destroyed(struct kunit *test)
 {
 	struct env *env = make_env(test);
-	int idx;
+	int before, idx;
 
 	KUNIT_ASSERT_EQ(test, create_with(env, TYPE_DCT), 0);
+	before = count(env);
 	KUNIT_ASSERT_EQ(test, to_init(env), 0);
 	env->o->break_response = true;
 	idx = mock_enter(env->o->mock);
@@ -664,8 +682,72 @@ static void a_target_whose_number_cannot_be_told_is_destroyed(struct kunit *test
 	KUNIT_EXPECT_EQ(test, env->drains, 1);
 	KUNIT_EXPECT_FALSE(test, env->live);
 	KUNIT_EXPECT_EQ(test, env->qp.state, IB_QPS_INIT);
+	KUNIT_EXPECT_EQ(test, count(env), before);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_set_counter(&env->qp, 7), 0);
 	KUNIT_EXPECT_EQ(test, destroy(env), 0);
 	KUNIT_EXPECT_EQ(test, env->o->mock->num_commands, 0);
+	KUNIT_EXPECT_EQ(test, count(env), before - 1);
+	finish(test, env);
+}
+
+static void an_orphaned_target_belongs_to_its_process(struct kunit *test)
+{
+	struct env *env = make_env(test);
+	struct mock *mock = env->o->mock;
+	int before, idx;
+
+	KUNIT_ASSERT_EQ(test, create_with(env, TYPE_DCT), 0);
+	before = count(env);
+	KUNIT_ASSERT_EQ(test, to_init(env), 0);
+	env->o->break_response = true;
+	mock->refuse_destroy = true;
+	mock->refuse_err = -EBUSY;
+	idx = mock_enter(mock);
+	KUNIT_EXPECT_EQ(test, to_rtr(env, 16), -EFAULT);
+	mock_leave(mock, idx);
+	env->o->break_response = false;
+	mock->refuse_destroy = false;
+	/* Kernel consumers do not try to destroy the target, and the user has its number. */
+	KUNIT_EXPECT_TRUE(test, env->live);
+	KUNIT_EXPECT_TRUE(test, list_empty(&mock->dev->orphans.list));
+	KUNIT_EXPECT_TRUE(test, list_is_singular(&mock->context->orphans));
+	KUNIT_EXPECT_EQ(test, count(env), before);
+	mlx5_ib_orphans_retry(mock->dev, mock->context);
+	KUNIT_EXPECT_FALSE(test, env->live);
+	KUNIT_EXPECT_EQ(test, count(env), before - 1);
+
+	KUNIT_EXPECT_EQ(test, to_rtr(env, 16), 0);
+	KUNIT_EXPECT_EQ(test, count(env), before);
+	KUNIT_EXPECT_EQ(test, destroy(env), 0);
+	KUNIT_EXPECT_EQ(test, count(env), before - 1);
+	finish(test, env);
+}
+
+static void a_target_that_may_exist_counts(struct kunit *test)
+{
+	struct env *env = make_env(test);
+	struct mock *mock = env->o->mock;
+	int before, tries;
+
+	KUNIT_ASSERT_EQ(test, create_with(env, TYPE_DCT), 0);
+	before = count(env);
+	KUNIT_ASSERT_EQ(test, to_init(env), 0);
+	mock->refuse_err = -ETIMEDOUT;
+	for (tries = 0; tries < 3; tries++) {
+		mock->refuse = 1;
+		KUNIT_EXPECT_EQ(test, to_rtr(env, 16), -ETIMEDOUT);
+		KUNIT_EXPECT_EQ(test, count(env), before + tries);
+	}
+	mock->context->unlimited = false;
+	mock->dev->users->limit[MLX5_IB_SHARE_QP] = count(env);
+	mock->refuse = 0;
+	KUNIT_EXPECT_EQ(test, to_rtr(env, 16), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);
+	mock->dev->users->limit[MLX5_IB_SHARE_QP]++;
+	KUNIT_EXPECT_EQ(test, to_rtr(env, 16), 0);
+	KUNIT_EXPECT_EQ(test, count(env), before + 3);
+	KUNIT_EXPECT_EQ(test, destroy(env), 0);
+	KUNIT_EXPECT_EQ(test, count(env), before + 2);
 	finish(test, env);
 }
 
@@ -768,6 +850,8 @@ static struct kunit_case dct_cases[] = {
 	KUNIT_CASE(an_answer_without_room_for_the_number_is_refused),
 	KUNIT_CASE(a_refused_target_can_be_tried_again),
 	KUNIT_CASE(a_target_whose_number_cannot_be_told_is_destroyed),
+	KUNIT_CASE(an_orphaned_target_belongs_to_its_process),
+	KUNIT_CASE(a_target_that_may_exist_counts),
 	KUNIT_CASE(a_qp_that_is_no_target_yet_sends_no_command),
 	KUNIT_CASE(a_target_that_does_not_drain_is_destroyed_without_waiting),
 	KUNIT_CASE(a_target_that_stays_is_not_drained_twice),

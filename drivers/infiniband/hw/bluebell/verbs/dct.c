@@ -43,17 +43,21 @@
 
 /**
  * struct mlx5_ib_dct - DC target
- * @rsc: the target at the device, from RTR on; before, @rsc.ops is NULL
+ * @modifying: held while the state or the attributes are changed, also across the response. Taken
+ *	before the mutex of the queue pair
+ * @rsc: the target at the device, from CREATE_DCT on; before, and after a change to RTR that has
+ *	failed, @rsc.ops is NULL. Guarded by the mutex of the queue pair until the state is RTR
  * @drained: completed by DCT_DRAINED
  * @drain_sent: DRAIN_DCT has been sent
  * @draining: DRAIN_DCT was not refused, so DCT_DRAINED has come or will come
  * @drain_end: when to wait for DCT_DRAINED no longer, in jiffies
  * @ece: options of enhanced connection establishment to ask for
  * @out_of_order: receive WQEs are consumed in any order, as a change to INIT asked for
- * @dctc: context, struct mlx5_ifc_dctc_bits, as gathered so far. Guarded by the mutex of the queue
- *	pair
+ * @dctc: context, struct mlx5_ifc_dctc_bits, as gathered so far. Written with @modifying and the
+ *	mutex of the queue pair held
  */
 struct mlx5_ib_dct {
+	struct mutex modifying; /* held across the response */
 	struct mlx5_ib_rsc rsc;
 	struct completion drained;
 	bool drain_sent;
@@ -180,6 +184,7 @@ static int dct_create(struct mlx5_ib_qp *qp, struct ib_qp_init_attr *init, struc
 
 	if (!dct)
 		return -ENOMEM;
+	mutex_init(&dct->modifying);
 	init_completion(&dct->drained);
 	if (MLX5_CAP_GEN(to_mdev(qp->ibqp.device)->mdev, ece_support))
 		dct->ece = qp->ucmd.ece_options;
@@ -203,36 +208,84 @@ static int dct_create(struct mlx5_ib_qp *qp, struct ib_qp_init_attr *init, struc
 /* ---- modify and query -------------------------------------------------------------------- */
 
 /*
- * Create the target at the device, tell its number in the answer, and add the target to the table
- * by which events find it. If that fails, the target is destroyed or is an orphan (orphan.c), and
- * the queue pair stays in INIT.
+ * The queue pair counts against the limit of its user from the start. But if a change to RTR has
+ * left a target that may exist, or that is an orphan (orphan.c), this target has taken over the
+ * share, and the next target needs another.
  */
-static int dct_to_rtr(struct mlx5_ib_qp *qp, u32 *dctc, u32 ece, struct ib_udata *udata)
+static int dct_take_share(struct mlx5_ib_qp *qp)
+{
+	return qp->mem.share.user ? 0 :
+	       mlx5_ib_share_take(qp->mem.context, MLX5_IB_SHARE_QP, &qp->mem.share);
+}
+
+static int dct_create_at_device(struct mlx5_ib_qp *qp, u32 *dctc, u32 *ece)
 {
 	struct mlx5_ib_dev *dev = to_mdev(qp->ibqp.device);
-	struct mlx5_ib_modify_qp_resp resp = {};
-	struct mlx5_ib_queue_mem nothing = {};
+	struct mlx5_ib_dct *dct = qp->priv;
+	u32 dctn;
+	int err;
+
+	lockdep_assert_held(&qp->mutex);
+	err = dct_take_share(qp);
+	if (err)
+		return err;
+	MLX5_SET(dctc, dctc, counter_set_id, qp->counter_set);
+	err = mlx5_ib_fw_create_dct(dev, qp->uid, dctc, &dctn, ece);
+	/* The target may exist: it counts until the driver is unbound. */
+	if (err == -ETIMEDOUT)
+		mlx5_ib_share_keep(&qp->mem.share);
+	if (err)
+		return err;
+	dct->rsc = (struct mlx5_ib_rsc){
+		.dev = dev, .ops = &dct_rsc_ops, .num = dctn, .uid = qp->uid,
+	};
+	return 0;
+}
+
+/*
+ * Tell the number of the target in the answer, and add the target to the table by which events find
+ * it. If that fails, the target is destroyed or is an orphan (orphan.c), which has taken over the
+ * share of the queue pair. The answer may go to memory whose page never comes, so the mutex of the
+ * queue pair, for which administrators and other users wait, is not held.
+ */
+static int dct_respond(struct mlx5_ib_qp *qp, struct mlx5_ib_modify_qp_resp *resp,
+		       struct ib_udata *udata)
+{
+	struct mlx5_ib_queue_mem mem = { .context = qp->mem.context, .share = qp->mem.share };
 	struct mlx5_ib_dct *dct = qp->priv;
 	int err;
 
-	MLX5_SET(dctc, dctc, counter_set_id, qp->counter_set);
+	resp->response_length = min(udata->outlen, sizeof(*resp));
+	resp->dctn = dct->rsc.num;
+	err = mlx5_ib_rsc_respond_and_add(&dct->rsc, &mem, udata, resp, resp->response_length);
+	qp->mem.share = mem.share;
+	return err;
+}
+
+/* Create the target at the device. After an error the queue pair stays in INIT. */
+static int dct_to_rtr(struct mlx5_ib_qp *qp, u32 *dctc, u32 ece, struct ib_udata *udata)
+{
+	struct mlx5_ib_modify_qp_resp resp = {};
+	struct mlx5_ib_dct *dct = qp->priv;
+	int err;
+
 	if (dct->out_of_order)
-		mlx5_ib_dct_fill_out_of_order(dctc, &dev->caps);
+		mlx5_ib_dct_fill_out_of_order(dctc, &to_mdev(qp->ibqp.device)->caps);
 	MLX5_SET(dctc, dctc, ece, ece ?: dct->ece);
 	reinit_completion(&dct->drained);
 	dct->drain_sent = false;
-	dct->rsc = (struct mlx5_ib_rsc){ .dev = dev, .ops = &dct_rsc_ops, .uid = qp->uid };
-	err = mlx5_ib_fw_create_dct(dev, qp->uid, dctc, &dct->rsc.num, &resp.ece_options);
+	scoped_guard(mutex, &qp->mutex)
+		err = dct_create_at_device(qp, dctc, &resp.ece_options);
 	if (err)
 		return err;
-	resp.response_length = min(udata->outlen, sizeof(resp));
-	resp.dctn = dct->rsc.num;
-	err = mlx5_ib_rsc_respond_and_add(&dct->rsc, &nothing, udata, &resp,
-					  resp.response_length);
-	if (err)
-		return err;
-	qp->ibqp.qp_num = dct->rsc.num;
-	return 0;
+	err = dct_respond(qp, &resp, udata);
+	if (!err) {
+		qp->ibqp.qp_num = dct->rsc.num;
+		return 0;
+	}
+	scoped_guard(mutex, &qp->mutex)
+		dct->rsc.ops = NULL;
+	return err;
 }
 
 static int dct_modify_locked(struct mlx5_ib_qp *qp, const struct ib_qp_attr *attr, int mask,
@@ -245,6 +298,7 @@ static int dct_modify_locked(struct mlx5_ib_qp *qp, const struct ib_qp_attr *att
 	struct mlx5_ib_dct *dct = qp->priv;
 	int err;
 
+	lockdep_assert_held(&dct->modifying);
 	err = mlx5_ib_dct_check_modify(qp->state, next, mask, attr, &dev->caps);
 	if (err)
 		return err;
@@ -258,6 +312,7 @@ static int dct_modify_locked(struct mlx5_ib_qp *qp, const struct ib_qp_attr *att
 		err = dct_to_rtr(qp, dctc, ucmd->ece_options, udata);
 	if (err)
 		return err;
+	guard(mutex)(&qp->mutex);
 	memcpy(dct->dctc, dctc, sizeof(dctc));
 	dct->out_of_order |= out_of_order;
 	WRITE_ONCE(qp->state, next);
@@ -269,6 +324,7 @@ static int dct_modify(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr, int mask,
 {
 	const size_t room = offsetofend(struct mlx5_ib_modify_qp_resp, dctn);
 	struct mlx5_core_dev *mdev = to_mdev(qp->ibqp.device)->mdev;
+	struct mlx5_ib_dct *dct = qp->priv;
 	struct mlx5_ib_modify_qp ucmd = {};
 	bool creates = mask & IB_QP_STATE && attr->qp_state == IB_QPS_RTR;
 	int err;
@@ -283,7 +339,7 @@ static int dct_modify(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr, int mask,
 	err = mlx5_ib_qp_copy_modify(to_mdev(qp->ibqp.device), IB_QPT_DRIVER, udata, &ucmd);
 	if (err)
 		return err;
-	scoped_guard(mutex, &qp->mutex)
+	scoped_guard(mutex, &dct->modifying)
 		err = dct_modify_locked(qp, attr, mask, &ucmd, udata);
 	return err || creates ? err : mlx5_ib_qp_respond_modify(udata, 0);
 }
@@ -312,8 +368,10 @@ static int dct_query(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr)
 /* The device cannot change the counter set of a target. */
 static int dct_set_counter(struct mlx5_ib_qp *qp, u16 set_id)
 {
+	const struct mlx5_ib_dct *dct = qp->priv;
+
 	guard(mutex)(&qp->mutex);
-	if (qp->state == IB_QPS_RTR && qp->counter_set != set_id && !qp->closing)
+	if (dct->rsc.ops && qp->counter_set != set_id && !qp->closing)
 		return refuse(to_mdev(qp->ibqp.device)->mdev, -EOPNOTSUPP,
 			      "counter set of a DCT in RTR cannot change");
 	qp->counter_set = set_id;
