@@ -5,10 +5,12 @@
  */
 
 #include <kunit/static_stub.h>
+#include <kunit/test-bug.h>
 #include <kunit/test.h>
 #include <linux/mlx5/cq.h>
 #include <linux/mlx5/driver.h>
 #include <linux/mlx5/qp.h>
+#include <linux/mutex.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 #include <rdma/ib_umem.h>
@@ -399,6 +401,52 @@ static void invalid_resize_sends_no_command(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, o->cq.mem.buf.umem, umem);
 	KUNIT_EXPECT_EQ(test, o->cq.ibcq.cqe, 15);
 	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
+/* What pin_for_resize() has to know of the CQ that is being resized. */
+static struct {
+	struct mlx5_ib_cq *cq;
+	bool overtake;
+} resized;
+
+/* Pins, looks at the lock of the CQ, and lets another resize be faster if the case asks for it. */
+static struct ib_umem *pin_for_resize(struct mlx5_ib_dev *dev, u64 addr, u64 size, int access)
+{
+	KUNIT_EXPECT_FALSE(kunit_get_current_test(), mutex_is_locked(&resized.cq->resize_lock));
+	if (resized.overtake)
+		resized.cq->ibcq.cqe = CQ_BIG_CQES - 1;
+	return ib_umem_get_va(&dev->ib_dev, addr, size, access);
+}
+
+/*
+ * A page of the new buffer may never come. So the lock, for which an administrator waits who lists
+ * the CQs of all processes, is not held while the buffer is pinned.
+ */
+static void resize_pins_without_the_lock(struct kunit *test)
+{
+	struct objects *o = objects_make(test);
+	struct footprint before;
+	struct ib_umem *umem;
+
+	KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_CQ), 0);
+	footprint_take(o->mock, &before);
+	umem = o->cq.mem.buf.umem;
+	resized.cq = &o->cq;
+	resized.overtake = true;
+	kunit_activate_static_stub(test, mlx5_ib_umem_get, pin_for_resize);
+	/* Another task has resized the CQ meanwhile: the CQ stays where it is. */
+	o->mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, resize(o, CQ_BIG_CQES - 1), 0);
+	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 0);
+	KUNIT_EXPECT_PTR_EQ(test, o->cq.mem.buf.umem, umem);
+	footprint_expect(o->mock, &before, "a resize that came too late", 0);
+
+	o->cq.ibcq.cqe = 15;
+	resized.overtake = false;
+	KUNIT_EXPECT_EQ(test, resize(o, CQ_BIG_CQES - 1), 0);
+	KUNIT_EXPECT_PTR_NE(test, o->cq.mem.buf.umem, umem);
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 0);
 }
 
 static void refused_resize_keeps_the_buffer(struct kunit *test)
@@ -886,6 +934,7 @@ static struct kunit_case verbs_cases[] = {
 	KUNIT_CASE(request_of_a_queue_pair_is_read_where_the_library_puts_it),
 	KUNIT_CASE(request_of_an_srq_is_read_behind_its_link),
 	KUNIT_CASE(invalid_resize_sends_no_command),
+	KUNIT_CASE(resize_pins_without_the_lock),
 	KUNIT_CASE(refused_resize_keeps_the_buffer),
 	KUNIT_CASE(unanswered_resize_keeps_both_buffers),
 	KUNIT_CASE(buffer_of_wide_cqes_is_aligned_to_them),

@@ -193,7 +193,7 @@ static int put_cq(struct sk_buff *msg, void *obj)
  * @msg: netlink message
  * @ibcq: completion queue, on which resource tracking holds a reference
  *
- * Waits for a resize. May sleep.
+ * Waits for a command that changes the queue. May sleep.
  *
  * Return: 0, or -EMSGSIZE if the message is full.
  */

@@ -358,26 +358,49 @@ static int cq_copy_resize_request(const struct mlx5_ib_cq *cq, struct ib_udata *
 	return ib_respond_empty_udata(udata);
 }
 
-/* Let the device write completions into @entries entries of a process's memory at @addr. */
-static int cq_move(struct mlx5_ib_cq *cq, u64 addr, int entries)
+static bool cq_has_entries(struct mlx5_ib_cq *cq, int entries)
 {
-	struct mlx5_ib_dev *dev = to_mdev(cq->ibcq.device);
+	guard(mutex)(&cq->resize_lock);
+	return cq->ibcq.cqe == entries - 1;
+}
+
+/*
+ * Have the device move a CQ to @buf, which after success is the old buffer. Does nothing if another
+ * task has resized the CQ to this number of entries meanwhile.
+ */
+static int cq_move(struct mlx5_ib_cq *cq, struct mlx5_ib_buf *buf, int entries)
+{
+	int err;
+
+	guard(mutex)(&cq->resize_lock);
+	if (cq->ibcq.cqe == entries - 1)
+		return 0;
+	err = cq_resize_cmd(to_mdev(cq->ibcq.device), cq, buf, entries);
+	if (err)
+		return err;
+	swap(cq->mem.buf, *buf);
+	cq->ibcq.cqe = entries - 1;
+	return 0;
+}
+
+/*
+ * Let the device write completions into @entries entries of a process's memory at @addr. A page of
+ * this memory may never come, so the memory is pinned without the lock, which administrators take
+ * who list the CQs of all processes.
+ */
+static int cq_pin_and_move(struct mlx5_ib_cq *cq, u64 addr, int entries)
+{
 	size_t size = (size_t)entries * cq->cqe_size;
 	struct mlx5_ib_buf buf = {};
 	struct ib_umem *umem;
 	int err;
 
-	umem = mlx5_ib_umem_get(dev, addr, size, IB_ACCESS_LOCAL_WRITE);
+	umem = mlx5_ib_umem_get(to_mdev(cq->ibcq.device), addr, size, IB_ACCESS_LOCAL_WRITE);
 	err = mlx5_ib_buf_init_user(&buf, cq_check_umem(umem, cq->cqe_size), size,
 				    MLX5_IB_MAX_PAGE_OFFSET);
 	if (err)
 		return err;
-	err = cq_resize_cmd(dev, cq, &buf, entries);
-	if (!err) {
-		swap(cq->mem.buf, buf);
-		cq->ibcq.cqe = entries - 1;
-	}
-	/* After success @buf is the old buffer. */
+	err = cq_move(cq, &buf, entries);
 	mlx5_ib_buf_free_user(&buf);
 	return err;
 }
@@ -415,11 +438,7 @@ int mlx5_ib_resize_user_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata
 	entries = mlx5_ib_cq_entries(cqe, MLX5_CAP_GEN(dev->mdev, log_max_cq_sz));
 	if (entries < 0)
 		return entries;
-
-	guard(mutex)(&cq->resize_lock);
-	if (entries == ibcq->cqe + 1)
-		return 0;
-	return cq_move(cq, ucmd.buf_addr, entries);
+	return cq_has_entries(cq, entries) ? 0 : cq_pin_and_move(cq, ucmd.buf_addr, entries);
 }
 
 /**

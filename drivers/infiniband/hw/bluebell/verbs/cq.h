@@ -22,9 +22,9 @@ struct mlx5_ib_kcq;
  * @ibcq: verbs object; ib_core allocates and frees the whole
  * @mcq: entry of the CQ in the table by which mlx5_core dispatches events; @mcq.cqn is the number
  *	of the CQ
- * @resize_lock: held across pinning and MODIFY_CQ, so that a resize leaves in @mem.buf the buffer
- *	that the device uses, unless firmware does not answer; and so that no MODIFY_CQ is sent for
- *	a kernel consumer's queue after mlx5_ib_kcq_close()
+ * @resize_lock: held across MODIFY_CQ, so that a resize leaves in @mem.buf the buffer that the
+ *	device uses, unless firmware does not answer; and so that no MODIFY_CQ is sent for a kernel
+ *	consumer's queue after mlx5_ib_kcq_close()
  * @mem: CQE buffer and doorbell record, released after DESTROY_CQ; also the reference to the UAR
  *	object, if a user's queue is armed on one
  * @kcq: what a kernel consumer polls; NULL for a user's queue. Constant
