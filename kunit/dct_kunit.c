@@ -796,6 +796,28 @@ static void a_target_that_stays_is_not_drained_twice(struct kunit *test)
 	finish(test, env);
 }
 
+/* Resource tracking goes on with the next queue pair only after -EAGAIN. */
+static void a_target_that_may_be_gone_hides_no_other(struct kunit *test)
+{
+	struct env *env = make_env(test);
+	struct ib_qp_init_attr init;
+	struct ib_qp_attr attr;
+
+	KUNIT_ASSERT_EQ(test, create_with(env, TYPE_DCT), 0);
+	KUNIT_ASSERT_EQ(test, to_init(env), 0);
+	KUNIT_ASSERT_EQ(test, to_rtr(env, 16), 0);
+	env->o->mock->refuse_destroy = true;
+	env->o->mock->refuse_err = -ETIMEDOUT;
+	KUNIT_EXPECT_EQ(test, destroy(env), -ETIMEDOUT);
+	env->o->mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_query_qp(&env->qp.ibqp, &attr, IB_QP_STATE, &init), -EIO);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_query_qp(&env->qp.ibqp, &attr, 0, &init), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, env->o->mock->num_commands, 0);
+	env->o->mock->refuse_destroy = false;
+	KUNIT_EXPECT_EQ(test, destroy(env), 0);
+	finish(test, env);
+}
+
 static void targets_of_a_process_that_ends_drain_early(struct kunit *test)
 {
 	struct env *env = make_env(test);
@@ -855,6 +877,7 @@ static struct kunit_case dct_cases[] = {
 	KUNIT_CASE(a_qp_that_is_no_target_yet_sends_no_command),
 	KUNIT_CASE(a_target_that_does_not_drain_is_destroyed_without_waiting),
 	KUNIT_CASE(a_target_that_stays_is_not_drained_twice),
+	KUNIT_CASE(a_target_that_may_be_gone_hides_no_other),
 	KUNIT_CASE(targets_of_a_process_that_ends_drain_early),
 	KUNIT_CASE_SLOW(time_to_drain_begins_with_the_command),
 	{}

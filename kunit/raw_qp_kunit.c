@@ -35,6 +35,8 @@
  * @rate: the last rate that was added
  * @rate_uid: the user that the rate is for
  * @refuse_rate: errno of the next rate; 0 for none
+ * @fail_op: command that firmware does not execute; 0 for none
+ * @fail_err: errno of @fail_op
  * @events: number of events that a consumer has been told of
  * @event: the last of these events
  */
@@ -45,6 +47,8 @@ struct env {
 	u32 rate[MLX5_ST_SZ_DW(set_pp_rate_limit_context)];
 	u16 rate_uid;
 	int refuse_rate;
+	u16 fail_op;
+	int fail_err;
 	unsigned int events;
 	struct ib_event event;
 };
@@ -62,12 +66,16 @@ static int modify_queue(struct env *env, const void *in, u8 *state)
 static int raw_fw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out, int out_size,
 		  mlx5_ib_fw_send_t send, void *arg)
 {
-	int err = mock_fw(dev, uid, in, in_size, out, out_size, send, arg);
+	u16 opcode = MLX5_GET(modify_rq_in, in, opcode);
 	struct env *env = the_env;
+	int err;
 
+	if (opcode == env->fail_op)
+		return env->fail_err;
+	err = mock_fw(dev, uid, in, in_size, out, out_size, send, arg);
 	if (err)
 		return err;
-	switch (MLX5_GET(modify_rq_in, in, opcode)) {
+	switch (opcode) {
 	case MLX5_CMD_OP_CREATE_SQ:
 		env->sq = RST;
 		break;
@@ -461,6 +469,34 @@ static void rate_that_cannot_be_set_is_released(struct kunit *test)
 	finish(test, env);
 }
 
+/* ---- queues that may be gone ---------------------------------------------------------------- */
+
+/* Resource tracking goes on with the next queue pair only after -EAGAIN. */
+static void queue_pair_that_may_be_gone_hides_no_other(struct kunit *test)
+{
+	struct env *env = make_qp(test, OBJ_RAW_QP);
+	struct ib_qp *ibqp = &env->o->qp.ibqp;
+	struct ib_qp_init_attr init;
+	struct ib_qp_attr attr;
+
+	env->fail_op = MLX5_CMD_OP_DESTROY_RQ;
+	env->fail_err = -ETIMEDOUT;
+	KUNIT_EXPECT_EQ(test, objects_destroy(env->o, OBJ_RAW_QP), -ETIMEDOUT);
+	KUNIT_EXPECT_EQ(test, query(env, &attr), -EIO);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_query_qp(ibqp, &attr, 0, &init), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, env->o->mock->num_commands, 0);
+
+	/* The RQ is destroyed, and the SQ is not: the queue pair can be queried again. */
+	env->fail_op = MLX5_CMD_OP_DESTROY_SQ;
+	env->fail_err = -EBUSY;
+	KUNIT_EXPECT_EQ(test, objects_destroy(env->o, OBJ_RAW_QP), -EBUSY);
+	KUNIT_EXPECT_EQ(test, query(env, &attr), 0);
+	KUNIT_EXPECT_EQ(test, env->o->mock->num_commands, 1);
+	KUNIT_EXPECT_EQ(test, env->o->mock->opcode, MLX5_CMD_OP_QUERY_SQ);
+	env->fail_op = 0;
+	finish(test, env);
+}
+
 /* ---- events --------------------------------------------------------------------------------- */
 
 static int raise_event(struct env *env, u8 queue_type, u32 number)
@@ -716,6 +752,7 @@ static struct kunit_case raw_qp_cases[] = {
 	KUNIT_CASE(attributes_that_raw_packets_lack_are_refused),
 	KUNIT_CASE(rate_is_set_changed_and_cleared),
 	KUNIT_CASE(rate_that_cannot_be_set_is_released),
+	KUNIT_CASE(queue_pair_that_may_be_gone_hides_no_other),
 	KUNIT_CASE(event_of_a_queue_is_one_of_the_queue_pair),
 	KUNIT_CASE(event_of_a_wq_is_fatal),
 	KUNIT_CASE(command_names_one_object_of_the_queue_pair),

@@ -171,8 +171,8 @@ int mlx5_ib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
  * Implements ibv_query_qp(3) and ib_query_qp(). May sleep.
  *
  * Return: 0; -EAGAIN, with which resource tracking leaves the queue pair out, if its process has
- * closed the device and the queue pair is being destroyed; -EIO as mlx5_ib_check_qp(), but -EAGAIN
- * if @mask is 0; or as mlx5_ib_plain_qp_query().
+ * closed the device and the queue pair is being destroyed; -EIO as mlx5_ib_check_qp(), or as
+ * @query of struct mlx5_ib_qp_ops, but -EAGAIN if @mask is 0; or another errno of @query.
  */
 int mlx5_ib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		     struct ib_qp_init_attr *init)
@@ -183,17 +183,14 @@ int mlx5_ib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	guard(mutex)(&qp->mutex);
 	if (qp->closing)
 		return -EAGAIN;
-	err = mlx5_ib_check_qp(qp);
+	memset(attr, 0, sizeof(*attr));
+	err = mlx5_ib_check_qp(qp) ?: qp->ops->query(qp, attr);
 	/*
-	 * -EAGAIN makes resource tracking skip this queue pair; after any other errno it would not
-	 * list the others either.
+	 * -EAGAIN makes resource tracking skip a queue pair that may be gone; after any other errno
+	 * it would not list the queue pairs of other processes either.
 	 */
 	if (err)
-		return mask ? err : -EAGAIN;
-	memset(attr, 0, sizeof(*attr));
-	err = qp->ops->query(qp, attr);
-	if (err)
-		return err;
+		return err == -EIO && !mask ? -EAGAIN : err;
 	attr->qp_state = qp->state;
 	attr->cur_qp_state = qp->state;
 	attr->cap = qp->init.cap;

@@ -12,10 +12,16 @@
 #include "layout/refuse.h"
 #include "verbs/raw_qp.h"
 
+/* A queue that the queue pair has not, or that is destroyed, has no operations. */
+static int raw_check_queue(const struct mlx5_ib_rsc *rsc)
+{
+	return !rsc->ops ? 0 :
+	       mlx5_ib_fw_check_exists(rsc->dev, &rsc->attempt, rsc->ops->name, rsc->num);
+}
+
 static int raw_check(const struct mlx5_ib_raw_qp *raw)
 {
-	return mlx5_ib_fw_check_exists(raw->sq.dev, &raw->sq.attempt, "SQ", raw->sq.num) ?:
-	       mlx5_ib_fw_check_exists(raw->rq.dev, &raw->rq.attempt, "RQ", raw->rq.num);
+	return raw_check_queue(&raw->sq) ?: raw_check_queue(&raw->rq);
 }
 
 /* ---- queries ------------------------------------------------------------------------ */
