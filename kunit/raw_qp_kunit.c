@@ -527,15 +527,22 @@ static void event_of_a_queue_is_one_of_the_queue_pair(struct kunit *test)
 	finish(test, env);
 }
 
+/* The handler of ib_core needs the uobject, which ib_core sets after the queue has been created. */
 static void event_of_a_wq_is_fatal(struct kunit *test)
 {
 	struct env *env = make_env(test);
+	struct ib_uwq_object uobj = {};
+	struct ib_wq *wq;
 
 	KUNIT_ASSERT_EQ(test, objects_create(env->o, OBJ_WQ), 0);
-	env->o->wq->event_handler = take_event;
-	env->o->wq->wq_context = env;
-	KUNIT_EXPECT_EQ(test, raise_event(env, MLX5_EVENT_QUEUE_TYPE_RQ, env->o->wq->wq_num),
-			NOTIFY_OK);
+	wq = env->o->wq;
+	wq->event_handler = take_event;
+	wq->wq_context = env;
+	KUNIT_ASSERT_NULL(test, wq->uobject);
+	KUNIT_EXPECT_EQ(test, raise_event(env, MLX5_EVENT_QUEUE_TYPE_RQ, wq->wq_num), NOTIFY_OK);
+	KUNIT_EXPECT_EQ(test, env->events, 0);
+	wq->uobject = &uobj;
+	KUNIT_EXPECT_EQ(test, raise_event(env, MLX5_EVENT_QUEUE_TYPE_RQ, wq->wq_num), NOTIFY_OK);
 	KUNIT_EXPECT_EQ(test, env->events, 1);
 	KUNIT_EXPECT_EQ(test, env->event.event, IB_EVENT_WQ_FATAL);
 	KUNIT_EXPECT_PTR_EQ(test, env->event.element.wq, env->o->wq);

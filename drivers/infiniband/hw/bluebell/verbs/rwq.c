@@ -25,7 +25,9 @@
 
 /*
  * Deliver an event: each event that the device reports of an RQ means that the RQ has failed, and
- * verbs have one event for that.
+ * verbs have one event for that. ib_core's handler needs the uobject, which ib_core sets after
+ * mlx5_ib_create_wq() has returned. An event that comes earlier is about a former RQ with the
+ * number of this RQ, and is dropped: the process cannot have posted to this RQ yet.
  */
 static void rwq_event(struct mlx5_ib_rsc *rsc, enum ib_event_type type)
 {
@@ -36,7 +38,7 @@ static void rwq_event(struct mlx5_ib_rsc *rsc, enum ib_event_type type)
 		.element.wq = ibwq,
 	};
 
-	if (ibwq->event_handler)
+	if (ibwq->event_handler && READ_ONCE(ibwq->uobject))
 		ibwq->event_handler(&event, ibwq->wq_context);
 }
 
