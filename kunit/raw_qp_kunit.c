@@ -469,6 +469,43 @@ static void rate_that_cannot_be_set_is_released(struct kunit *test)
 	finish(test, env);
 }
 
+/* The SQ may have the rate, so the rate stays in the device's table until this is known. */
+static void rate_of_an_unanswered_change_is_released(struct kunit *test)
+{
+	struct env *env = make_qp(test, OBJ_RAW_QP);
+
+	offer_pacing(env);
+	KUNIT_ASSERT_EQ(test, to_rts(env), 0);
+	KUNIT_ASSERT_EQ(test, set_rate(env, 500), 0);
+	env->fail_op = MLX5_CMD_OP_MODIFY_SQ;
+	env->fail_err = -ETIMEDOUT;
+	KUNIT_EXPECT_EQ(test, set_rate(env, 600), -ETIMEDOUT);
+	KUNIT_EXPECT_EQ(test, env->num_rates, 2);
+	/* Before a third rate is found, the SQ must have one of the two. */
+	KUNIT_EXPECT_EQ(test, set_rate(env, 700), -ETIMEDOUT);
+	KUNIT_EXPECT_EQ(test, env->num_rates, 2);
+	env->fail_op = 0;
+	KUNIT_EXPECT_EQ(test, set_rate(env, 700), 0);
+	KUNIT_EXPECT_EQ(test, env->num_rates, 1);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(set_pp_rate_limit_context, env->rate, rate_limit), 700);
+
+	/* In RESET there is no rate, whichever the SQ had. */
+	env->fail_op = MLX5_CMD_OP_MODIFY_SQ;
+	KUNIT_EXPECT_EQ(test, set_rate(env, 800), -ETIMEDOUT);
+	KUNIT_EXPECT_EQ(test, env->num_rates, 2);
+	env->fail_op = 0;
+	KUNIT_EXPECT_EQ(test, to_state(env, IB_QPS_RESET), 0);
+	KUNIT_EXPECT_EQ(test, env->num_rates, 0);
+
+	/* finish() destroys the queue pair, and expects no rate. */
+	KUNIT_ASSERT_EQ(test, to_rts(env), 0);
+	env->fail_op = MLX5_CMD_OP_MODIFY_SQ;
+	KUNIT_EXPECT_EQ(test, set_rate(env, 900), -ETIMEDOUT);
+	KUNIT_EXPECT_EQ(test, env->num_rates, 1);
+	env->fail_op = 0;
+	finish(test, env);
+}
+
 /* ---- queues that may be gone ---------------------------------------------------------------- */
 
 /* Resource tracking goes on with the next queue pair only after -EAGAIN. */
@@ -759,6 +796,7 @@ static struct kunit_case raw_qp_cases[] = {
 	KUNIT_CASE(attributes_that_raw_packets_lack_are_refused),
 	KUNIT_CASE(rate_is_set_changed_and_cleared),
 	KUNIT_CASE(rate_that_cannot_be_set_is_released),
+	KUNIT_CASE(rate_of_an_unanswered_change_is_released),
 	KUNIT_CASE(queue_pair_that_may_be_gone_hides_no_other),
 	KUNIT_CASE(event_of_a_queue_is_one_of_the_queue_pair),
 	KUNIT_CASE(event_of_a_wq_is_fatal),

@@ -92,6 +92,17 @@ static void raw_put_rate(struct mlx5_ib_dev *dev, u16 index)
 		mlx5_ib_fw_remove_rate(dev, index);
 }
 
+/* The send queue has the rate of the entry @index for certain: release all other rates. */
+static void raw_has_rate(struct mlx5_ib_raw_qp *raw, u16 index)
+{
+	struct mlx5_ib_dev *dev = to_mdev(raw->qp->ibqp.device);
+
+	raw_put_rate(dev, raw->rate_index);
+	raw_put_rate(dev, raw->rate_in_doubt);
+	raw->rate_index = index;
+	raw->rate_in_doubt = 0;
+}
+
 /**
  * mlx5_ib_raw_release_rate - release the rate of a queue pair
  * @raw: the queue pair, whose send queue is destroyed, or is an orphan (orphan.c), which then sends
@@ -101,8 +112,7 @@ static void raw_put_rate(struct mlx5_ib_dev *dev, u16 index)
  */
 void mlx5_ib_raw_release_rate(struct mlx5_ib_raw_qp *raw)
 {
-	raw_put_rate(to_mdev(raw->qp->ibqp.device), raw->rate_index);
-	raw->rate_index = 0;
+	raw_has_rate(raw, 0);
 }
 
 /* ---- changes ------------------------------------------------------------------------ */
@@ -135,28 +145,55 @@ static int raw_modify_sq(struct mlx5_ib_raw_qp *raw, u8 next, u64 bitmask, u16 r
 	return err;
 }
 
-/* Change the state of the send queue, and its rate if @rate is not NULL. */
-static int raw_change_sq(struct mlx5_ib_raw_qp *raw, u8 next, const struct mlx5_ib_rate *rate)
+/*
+ * If an earlier change of the rate was not answered, change back to the rate before, so that at
+ * most one entry of the table is in doubt.
+ */
+static int raw_settle_rate(struct mlx5_ib_raw_qp *raw)
+{
+	int err;
+
+	if (!raw->rate_in_doubt)
+		return 0;
+	err = raw_modify_sq(raw, raw->queues.sq, MLX5_IB_MODIFY_SQ_RATE, raw->rate_index);
+	if (err)
+		return err;
+	raw_put_rate(raw->sq.dev, raw->rate_in_doubt);
+	raw->rate_in_doubt = 0;
+	return 0;
+}
+
+static int raw_set_rate(struct mlx5_ib_raw_qp *raw, u8 next, const struct mlx5_ib_rate *rate)
 {
 	struct mlx5_ib_dev *dev = raw->sq.dev;
 	u16 index;
 	int err;
 
-	if (!rate)
-		return raw->queues.sq == next ? 0 : raw_modify_sq(raw, next, 0, 0);
 	err = raw_get_rate(dev, rate, &index);
 	if (err)
 		return err;
 	err = raw_modify_sq(raw, next, MLX5_IB_MODIFY_SQ_RATE, index);
-	/* After a command that was not answered, the queue may have either entry: keep both. */
-	if (err == -ETIMEDOUT)
-		return err;
-	raw_put_rate(dev, err ? index : raw->rate_index);
 	if (!err) {
-		raw->rate_index = index;
+		raw_has_rate(raw, index);
 		raw->rate = *rate;
+	} else if (err == -ETIMEDOUT && index) {
+		/* The queue may have either entry: keep both. */
+		raw->rate_in_doubt = index;
+	} else {
+		raw_put_rate(dev, index);
 	}
 	return err;
+}
+
+/* Change the state of the send queue, and its rate if @rate is not NULL. */
+static int raw_change_sq(struct mlx5_ib_raw_qp *raw, u8 next, const struct mlx5_ib_rate *rate)
+{
+	int err;
+
+	if (!rate)
+		return raw->queues.sq == next ? 0 : raw_modify_sq(raw, next, 0, 0);
+	err = rate->kbps ? raw_settle_rate(raw) : 0;
+	return err ?: raw_set_rate(raw, next, rate);
 }
 
 /*
@@ -171,7 +208,7 @@ static int raw_change(struct mlx5_ib_raw_qp *raw, enum ib_qp_state next,
 	u8 from = raw->queues.rq;
 	int err = 0;
 
-	if (next == IB_QPS_RESET && raw->rate_index)
+	if (next == IB_QPS_RESET && (raw->rate_index || raw->rate_in_doubt))
 		rate = &no_rate;
 	if (raw->rq.ops && from != to.rq)
 		err = raw_modify_rq(raw, to.rq, 0, 0);

@@ -26,6 +26,8 @@
  *	pair, as are the members below
  * @rate: how the packets of @sq are paced
  * @rate_index: index of @rate in the device's table of rates; 0 for no limit
+ * @rate_in_doubt: index of a rate that @sq may have instead, because the command that was to set
+ *	the rate was not answered; 0 for none
  */
 struct mlx5_ib_raw_qp {
 	struct mlx5_ib_qp *qp;
@@ -38,6 +40,7 @@ struct mlx5_ib_raw_qp {
 	struct mlx5_ib_raw_states queues;
 	struct mlx5_ib_rate rate;
 	u16 rate_index;
+	u16 rate_in_doubt;
 };
 
 static inline struct mlx5_ib_raw_qp *to_raw(const struct mlx5_ib_qp *qp)
