@@ -271,6 +271,20 @@ static void rule_cannot_name_a_tir_that_may_be_gone(struct kunit *test)
 	}
 }
 
+/* Firmware's errno, -ENOSPC, would be that of a full table of rates. */
+static void process_gets_no_transport_domain_if_all_are_in_use(struct kunit *test)
+{
+	struct env *env = make_env(test);
+
+	KUNIT_ASSERT_EQ(test, objects_need(env->o, OBJ_TD), 0);
+	env->fail_op = MLX5_CMD_OP_ALLOC_TRANSPORT_DOMAIN;
+	env->fail_err = -ENOSPC;
+	KUNIT_EXPECT_EQ(test, objects_create(env->o, OBJ_TD), -ENOMEM);
+	env->fail_op = 0;
+	KUNIT_EXPECT_EQ(test, objects_create(env->o, OBJ_TD), 0);
+	finish(test, env);
+}
+
 static void queues_follow_the_state_of_the_queue_pair(struct kunit *test)
 {
 	static const struct {
@@ -789,6 +803,7 @@ static struct kunit_case raw_qp_cases[] = {
 	KUNIT_CASE(answer_tells_the_number_of_each_object),
 	KUNIT_CASE(rule_cannot_name_a_tir_that_is_gone),
 	KUNIT_CASE(rule_cannot_name_a_tir_that_may_be_gone),
+	KUNIT_CASE(process_gets_no_transport_domain_if_all_are_in_use),
 	KUNIT_CASE(queues_follow_the_state_of_the_queue_pair),
 	KUNIT_CASE(queue_pair_that_only_sends_has_one_queue_to_change),
 	KUNIT_CASE(failed_queue_is_found_by_a_query_and_reset),

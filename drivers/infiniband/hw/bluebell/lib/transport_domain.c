@@ -8,19 +8,31 @@
 
 #include "fw/bluebell.h"
 #include "fw/fw.h"
+#include "layout/refuse.h"
 #include "lib/buf.h"
 #include "lib/orphan.h"
 #include "lib/share.h"
 #include "lib/transport_domain.h"
+
+static int td_report_limit(struct mlx5_ib_dev *dev)
+{
+	report_limit(&dev->ib_dev,
+		     "all transport domains of the device are in use (log_max_transport_domain is %u): %s (%d) gets no queues for raw packets\n",
+		     MLX5_CAP_GEN(dev->mdev, log_max_transport_domain), current->comm,
+		     task_tgid_nr(current));
+	return -ENOMEM;
+}
 
 /**
  * mlx5_ib_use_transport_domain - find the transport domain of a context
  * @context: the context
  * @tdn: gets the number of the domain
  *
- * The first call allocates the domain, by ALLOC_TRANSPORT_DOMAIN. May sleep.
+ * The first call allocates the domain, by ALLOC_TRANSPORT_DOMAIN. If the device has no domain left,
+ * or the user has as many as a user can have, report_limit() logs that. May sleep.
  *
- * Return: 0; as mlx5_ib_share_take(); or the errno of a failed command.
+ * Return: 0; -ENOMEM, also if there is no domain left for the user; or the errno of a failed
+ * command.
  */
 int mlx5_ib_use_transport_domain(struct mlx5_ib_ucontext *context, u32 *tdn)
 {
@@ -33,7 +45,7 @@ int mlx5_ib_use_transport_domain(struct mlx5_ib_ucontext *context, u32 *tdn)
 					   MLX5_CMD_OP_ALLOC_TRANSPORT_DOMAIN, in, sizeof(in),
 					   &context->tdn);
 	if (err)
-		return err;
+		return err == -ENOSPC ? td_report_limit(to_mdev(context->ibucontext.device)) : err;
 	context->has_tdn = true;
 	*tdn = context->tdn;
 	return 0;

@@ -118,9 +118,10 @@ static int qp_check_named(const struct ib_qp *ibqp, const struct ib_qp_init_attr
  * -EINVAL for invalid attributes, signatures that the device cannot check, queues that are too
  * short for the requests or too long for the device, a buffer or doorbell record that is not
  * aligned, or a doorbell register that is not the user's; -ENOMEM, also if the user has as many
- * queue pairs as a user can have; -EFAULT; as mlx5_ib_umem_get() for memory that cannot be pinned;
- * -EINTR if the task is being killed; -EIO as mlx5_ib_check_pd(), mlx5_ib_check_cq() and
- * mlx5_ib_check_srq(); or the errno of a failed command.
+ * queue pairs as a user can have, or if there is no transport domain left for raw packets; -EFAULT;
+ * as mlx5_ib_umem_get() for memory that cannot be pinned; -EINTR if the task is being killed; -EIO
+ * as mlx5_ib_check_pd(), mlx5_ib_check_cq() and mlx5_ib_check_srq(); or the errno of a failed
+ * command.
  */
 int mlx5_ib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata)
 {
