@@ -853,6 +853,37 @@ static void time_to_drain_begins_with_the_command(struct kunit *test)
 	finish(test, env);
 }
 
+static s64 ms_to_destroy_a_target_whose_event_is_lost(struct kunit *test, struct env *env)
+{
+	ktime_t start;
+
+	KUNIT_ASSERT_EQ(test, create_with(env, TYPE_DCT), 0);
+	KUNIT_ASSERT_EQ(test, to_init(env), 0);
+	KUNIT_ASSERT_EQ(test, to_rtr(env, 16), 0);
+	env->lost = true;
+	start = ktime_get();
+	KUNIT_EXPECT_EQ(test, destroy(env), 0);
+	return ktime_ms_delta(ktime_get(), start);
+}
+
+/* Takes the place of mlx5_ib_fw_device_is_gone(), which looks at the PCI device. */
+static bool device_is_there(struct mlx5_ib_dev *dev)
+{
+	return false;
+}
+
+/* ib_core destroys the contexts one after the other. */
+static void contexts_share_the_time_to_drain_when_the_driver_is_unbound(struct kunit *test)
+{
+	struct env *env = make_env(test);
+
+	kunit_activate_static_stub(test, mlx5_ib_fw_device_is_gone, device_is_there);
+	env->o->mock->dev->removing = true;
+	KUNIT_EXPECT_GT(test, ms_to_destroy_a_target_whose_event_is_lost(test, env), 4000);
+	KUNIT_EXPECT_LT(test, ms_to_destroy_a_target_whose_event_is_lost(test, env), 1000);
+	finish(test, env);
+}
+
 static struct kunit_case dct_cases[] = {
 	KUNIT_CASE(context_of_a_target_is_filled),
 	KUNIT_CASE(context_of_a_target_on_ethernet_has_dscp_and_priority),
@@ -880,6 +911,7 @@ static struct kunit_case dct_cases[] = {
 	KUNIT_CASE(a_target_that_may_be_gone_hides_no_other),
 	KUNIT_CASE(targets_of_a_process_that_ends_drain_early),
 	KUNIT_CASE_SLOW(time_to_drain_begins_with_the_command),
+	KUNIT_CASE_SLOW(contexts_share_the_time_to_drain_when_the_driver_is_unbound),
 	{}
 };
 

@@ -117,6 +117,7 @@ static void dev_unregister(struct mlx5_ib_dev *dev)
 	 */
 	if (mlx5_ib_fw_device_is_gone(dev))
 		dev_failed(dev);
+	WRITE_ONCE(dev->removing, true);
 	/* ib_unregister_device() waits for all calls, so stop long calls of ibv_advise_mr(3). */
 	mlx5_ib_stop_advice(dev);
 	ib_unregister_device(&dev->ib_dev);

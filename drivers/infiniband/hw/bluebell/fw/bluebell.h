@@ -172,6 +172,9 @@ struct mlx5_ib_rsc_table {
  * @kernel_qps: struct mlx5_ib_wqs of the queue pairs of kernel consumers, by number; no process has
  *	an entry
  * @failed: the device completes nothing any more; requests posted on @kernel_qps are flushed
+ * @removing: the driver is being unbound
+ * @drain_looks: how many times tasks have waited for a DC target in vain while @removing is set,
+ *	each time for a tenth of a second (dct.c)
  * @kept: an object or a memory key could not be destroyed, so the struct that it is embedded in may
  *	have been leaked. If set, the driver does not warn of what is left in its tables when it
  *	frees the tables
@@ -233,6 +236,8 @@ struct mlx5_ib_dev {
 	struct mlx5_ib_rsc_table rsc_table;
 	struct xarray kernel_qps;
 	bool failed;
+	bool removing;
+	atomic_t drain_looks;
 	bool kept;
 	struct xarray mkeys;
 	atomic_t mkey_variant;

@@ -39,6 +39,7 @@ static bool fw_device_is_gone(struct mlx5_core_dev *mdev)
  */
 bool mlx5_ib_fw_device_is_gone(struct mlx5_ib_dev *dev)
 {
+	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_fw_device_is_gone, dev);
 	return fw_device_is_gone(dev->mdev) || !pci_device_is_present(dev->mdev->pdev);
 }
 

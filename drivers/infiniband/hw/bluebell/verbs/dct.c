@@ -40,6 +40,12 @@
 #define DRAIN_JIFFIES	(5 * HZ)
 /* How often the wait looks whether the device still exists. */
 #define LOOK_JIFFIES	(HZ / 10)
+/*
+ * How many times tasks may look in all when the driver is unbound. ib_core then destroys the
+ * contexts one after the other, so without this limit a user with many contexts could make the
+ * unbinding, and with it the recovery of the device, last as many times DRAIN_JIFFIES.
+ */
+#define REMOVAL_LOOKS	(DRAIN_JIFFIES / LOOK_JIFFIES)
 
 /**
  * struct mlx5_ib_dct - DC target
@@ -113,13 +119,26 @@ static bool dct_start_drain(struct mlx5_ib_dct *dct)
 	return dct->draining;
 }
 
+static bool dct_may_wait(const struct mlx5_ib_dct *dct)
+{
+	const struct mlx5_ib_dev *dev = dct->rsc.dev;
+
+	return !time_after(jiffies, dct->drain_end) &&
+	       !(READ_ONCE(dev->removing) && atomic_read(&dev->drain_looks) >= REMOVAL_LOOKS);
+}
+
 /* The targets of a process that ends wait for the same time, not one after the other. */
 static void dct_wait_drained(struct mlx5_ib_dct *dct)
 {
-	while (!completion_done(&dct->drained) && !time_after(jiffies, dct->drain_end))
-		if (!wait_for_completion_timeout(&dct->drained, LOOK_JIFFIES) &&
-		    mlx5_ib_fw_device_is_gone(dct->rsc.dev))
+	struct mlx5_ib_dev *dev = dct->rsc.dev;
+
+	while (!completion_done(&dct->drained) && dct_may_wait(dct)) {
+		if (wait_for_completion_timeout(&dct->drained, LOOK_JIFFIES) ||
+		    mlx5_ib_fw_device_is_gone(dev))
 			return;
+		if (READ_ONCE(dev->removing))
+			atomic_inc(&dev->drain_looks);
+	}
 }
 
 /*
