@@ -414,7 +414,7 @@ static void log_names_what_firmware_keeps(struct kunit *test)
 		[OBJ_TM_SRQ] = "XRQ",
 		[OBJ_XRCD] = "XRC domain", [OBJ_XRC_SRQ] = "XRC SRQ", [OBJ_XRC_INI] = "QP",
 		[OBJ_XRC_TGT] = "XRC target", [OBJ_RAW_QP] = "TIS", [OBJ_SENDER] = "TIS",
-		[OBJ_WQ] = "WQ", [OBJ_RQT] = "RQT", [OBJ_RSS_QP] = "TIR",
+		[OBJ_RECEIVER] = "RQ", [OBJ_WQ] = "WQ", [OBJ_RQT] = "RQT", [OBJ_RSS_QP] = "TIR",
 	};
 	const struct object_type *type = test->param_value;
 	struct objects *o = objects_make(test);

@@ -25,6 +25,7 @@
 #include "ops.h"
 #include "verbs/cq.h"
 #include "verbs/qp.h"
+#include "verbs/raw_qp.h"
 #include "verbs/srq.h"
 
 static void free_msg(void *msg)
@@ -151,6 +152,39 @@ static void xrc_target_shows_no_doorbell(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, find_value(msg, "bfreg"));
 	KUNIT_EXPECT_NULL(test, find_value(msg, "page_size"));
 	KUNIT_EXPECT_NULL(test, find_value(msg, "db_addr"));
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
+/* A queue pair for raw packets has a doorbell register only if it can send. */
+static void queue_pair_that_only_receives_shows_its_queue(struct kunit *test)
+{
+	struct objects *o = make_objects(test, OBJ_RECEIVER);
+	struct sk_buff *msg = make_msg(test);
+
+	KUNIT_ASSERT_EQ(test, mlx5_ib_fill_res_qp_entry(msg, &o->qp.ibqp), 0);
+	KUNIT_EXPECT_EQ(test, find_number(test, msg, "uid"), o->mock->context->uid);
+	KUNIT_EXPECT_EQ(test, find_number(test, msg, "tirn"), to_raw(&o->qp)->tir.num);
+	KUNIT_EXPECT_EQ(test, find_number(test, msg, "sq_entries"), 0);
+	KUNIT_EXPECT_EQ(test, find_number(test, msg, "rq_entries"), 64);
+	KUNIT_EXPECT_EQ(test, find_number(test, msg, "rq_entry_size"), 16);
+	expect_memory(test, msg, &to_raw(&o->qp)->rq_mem, o->qp_db);
+	KUNIT_EXPECT_NULL(test, find_value(msg, "uar"));
+	KUNIT_EXPECT_NULL(test, find_value(msg, "bfreg"));
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
+/* It has neither queues nor memory. */
+static void queue_pair_with_a_table_shows_its_tir(struct kunit *test)
+{
+	struct objects *o = make_objects(test, OBJ_RSS_QP);
+	struct sk_buff *msg = make_msg(test);
+
+	KUNIT_ASSERT_EQ(test, mlx5_ib_fill_res_qp_entry(msg, &o->qp.ibqp), 0);
+	KUNIT_EXPECT_EQ(test, find_number(test, msg, "uid"), o->mock->context->uid);
+	KUNIT_EXPECT_EQ(test, find_number(test, msg, "tirn"), o->qp.tirn);
+	KUNIT_EXPECT_NULL(test, find_value(msg, "uar"));
+	KUNIT_EXPECT_NULL(test, find_value(msg, "rq_entries"));
+	KUNIT_EXPECT_NULL(test, find_value(msg, "page_size"));
 	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
 }
 
@@ -536,6 +570,8 @@ static struct kunit_case restrack_cases[] = {
 	KUNIT_CASE(queue_pair_without_a_receive_queue_shows_none),
 	KUNIT_CASE(queue_pair_on_a_uar_object_shows_no_bfreg),
 	KUNIT_CASE(xrc_target_shows_no_doorbell),
+	KUNIT_CASE(queue_pair_that_only_receives_shows_its_queue),
+	KUNIT_CASE(queue_pair_with_a_table_shows_its_tir),
 	KUNIT_CASE(completion_queue_shows_its_own_attributes),
 	KUNIT_CASE(shared_receive_queue_shows_its_own_attributes),
 	KUNIT_CASE(region_shows_its_own_attributes),

@@ -398,13 +398,16 @@ static int create_raw_qp(struct objects *o, const struct object_type *type)
 {
 	struct mlx5_ib_create_qp ucmd = {
 		.buf_addr = o->qp_buf, .db_addr = o->qp_db, .sq_buf_addr = o->raw_sq_buf,
-		.sq_wqe_count = 16, .uidx = 5,
+		.uidx = 5,
 	};
 	struct ib_qp_init_attr init = {
 		.qp_type = IB_QPT_RAW_PACKET, .send_cq = &o->cq.ibcq, .recv_cq = &o->cq.ibcq,
-		.cap = { .max_send_wr = 16 },
 	};
 
+	if (type != &object_types[OBJ_RECEIVER]) {
+		ucmd.sq_wqe_count = 16;
+		init.cap.max_send_wr = 16;
+	}
 	if (type != &object_types[OBJ_SENDER]) {
 		ucmd.rq_wqe_count = 64;
 		ucmd.rq_wqe_shift = 4;
@@ -567,6 +570,11 @@ const struct object_type object_types[NUM_OBJECT_IDS] = {
 	[OBJ_SENDER] = {
 		.name = "raw packet QP that only sends", .needs = { OBJ_CQ, OBJ_TD }, .commands = 2,
 		.has_response = true, .may_stay = true, .orphans_first = true,
+		.qp_type = IB_QPT_RAW_PACKET, .create = create_raw_qp, .destroy = destroy_qp,
+	},
+	[OBJ_RECEIVER] = {
+		.name = "raw packet QP that only receives", .needs = { OBJ_CQ, OBJ_TD },
+		.commands = 2, .has_response = true, .may_stay = true, .orphans_first = true,
 		.qp_type = IB_QPT_RAW_PACKET, .create = create_raw_qp, .destroy = destroy_qp,
 	},
 	[OBJ_WQ] = {

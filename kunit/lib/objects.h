@@ -43,6 +43,7 @@
  * @OBJ_TD: the transport domain of the context, on a device with queues for raw packets
  * @OBJ_RAW_QP: a queue pair for raw packets
  * @OBJ_SENDER: the same, without a receive queue
+ * @OBJ_RECEIVER: the same, without a send queue
  * @OBJ_WQ: a work queue
  * @OBJ_RQT: an indirection table of two entries
  * @OBJ_RSS_QP: a queue pair that spreads packets over the table
@@ -71,6 +72,7 @@ enum object_id {
 	OBJ_TD,
 	OBJ_RAW_QP,
 	OBJ_SENDER,
+	OBJ_RECEIVER,
 	OBJ_WQ,
 	OBJ_RQT,
 	OBJ_RSS_QP,

@@ -17,6 +17,7 @@
 #include "verbs/cq.h"
 #include "verbs/dct.h"
 #include "verbs/qp.h"
+#include "verbs/raw_qp.h"
 #include "verbs/srq.h"
 
 /*
@@ -110,27 +111,37 @@ static int put_raw(struct sk_buff *msg, struct mlx5_ib_dev *dev, const struct ra
 
 /* ---- queue pairs -------------------------------------------------------------------- */
 
+/* The memory of a queue pair for raw packets is that of its SQ, or of its RQ if it cannot send. */
+static struct mlx5_ib_queue_mem *qp_mem(struct mlx5_ib_qp *qp)
+{
+	return qp->ops == &mlx5_ib_raw_qp_ops && !qp->ucmd.sq_wqe_count ? &to_raw(qp)->rq_mem :
+									   &qp->mem;
+}
+
 static int put_qp(struct sk_buff *msg, void *obj)
 {
 	struct mlx5_ib_qp *qp = obj;
+	struct mlx5_ib_queue_mem *mem = qp_mem(qp);
 
-	if (rdma_nl_put_driver_u32(msg, "uid", qp->uid))
+	if (rdma_nl_put_driver_u32(msg, "uid", qp->uid) ||
+	    (qp->tirn && rdma_nl_put_driver_u32(msg, "tirn", qp->tirn)))
 		return -EMSGSIZE;
 	/*
-	 * The target of an XRC connection has no doorbell record, because nothing is posted to it.
+	 * A target of XRC or DC connections, and a queue pair with an indirection table, have no
+	 * doorbell record, because nothing is posted to them.
 	 */
-	if (!qp->mem.db.dma)
+	if (!mem->db.dma)
 		return 0;
-	if (rdma_nl_put_driver_u32(msg, "uar", MLX5_GET(qpc, qp->qpc, uar_page)) ||
+	if ((mem == &qp->mem &&
+	     rdma_nl_put_driver_u32(msg, "uar", MLX5_GET(qpc, qp->qpc, uar_page))) ||
 	    (qp->bfregn != MLX5_IB_INVALID_BFREG &&
 	     rdma_nl_put_driver_u32(msg, "bfreg", qp->bfregn)) ||
-	    (qp->tirn && rdma_nl_put_driver_u32(msg, "tirn", qp->tirn)) ||
 	    rdma_nl_put_driver_u32(msg, "sq_entries", qp->ucmd.sq_wqe_count) ||
 	    rdma_nl_put_driver_u32(msg, "rq_entries", qp->ucmd.rq_wqe_count) ||
 	    rdma_nl_put_driver_u32(msg, "rq_entry_size",
 				   qp->ucmd.rq_wqe_count ? 1U << qp->ucmd.rq_wqe_shift : 0))
 		return -EMSGSIZE;
-	return put_queue_mem(msg, &qp->mem);
+	return put_queue_mem(msg, mem);
 }
 
 /**

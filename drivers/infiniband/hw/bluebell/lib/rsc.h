@@ -27,7 +27,7 @@ struct mlx5_ib_rsc;
 
 /**
  * struct mlx5_ib_rsc_ops - properties and operations of a kind of object
- * @type: MLX5_RES_QP, MLX5_RES_SRQ or MLX5_IB_RES_DCT
+ * @type: MLX5_RES_QP, MLX5_RES_RQ, MLX5_RES_SQ, MLX5_RES_SRQ or MLX5_IB_RES_DCT
  * @event_object: MLX5_OBJ_TYPE_* by which the subscriptions of processes name an object; 0 if it
  *	follows from @type
  * @name: name of the kind of object, for the log
