@@ -610,7 +610,6 @@ static void a_target_is_created_on_the_way_to_rtr(struct kunit *test)
 	mock_read_answer(env->o->mock, &resp, sizeof(resp));
 	KUNIT_EXPECT_EQ(test, resp.dctn, DCTN);
 	KUNIT_EXPECT_EQ(test, resp.response_length, sizeof(resp));
-	KUNIT_EXPECT_EQ(test, env->qp.ibqp.qp_num, DCTN);
 	KUNIT_ASSERT_EQ(test, mlx5_ib_devx_identify(&uobj, &id), 0);
 	KUNIT_EXPECT_EQ(test, id.kind, MLX5_IB_DEVX_DCT);
 	KUNIT_EXPECT_EQ(test, id.num, DCTN);
@@ -622,6 +621,35 @@ static void a_target_is_created_on_the_way_to_rtr(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, destroy(env), 0);
 	KUNIT_EXPECT_EQ(test, env->o->mock->num_commands, 2);
 	KUNIT_EXPECT_EQ(test, env->drains, 1);
+	finish(test, env);
+}
+
+/* Resource tracking knows a queue pair by the number that it has when it has been created. */
+static void number_of_a_queue_pair_is_not_that_of_its_target(struct kunit *test)
+{
+	struct env *env = make_env(test);
+	u32 number;
+
+	KUNIT_ASSERT_EQ(test, create_with(env, TYPE_DCT), 0);
+	number = env->qp.ibqp.qp_num;
+	/* QPs do not have such numbers, but for the one of multicast packets. */
+	KUNIT_EXPECT_GE(test, number, 0x800000);
+	KUNIT_EXPECT_LT(test, number, 0xffffff);
+	KUNIT_ASSERT_EQ(test, to_init(env), 0);
+	KUNIT_ASSERT_EQ(test, to_rtr(env, 16), 0);
+	KUNIT_EXPECT_EQ(test, env->qp.ibqp.qp_num, number);
+	KUNIT_EXPECT_FALSE(test, env->qp.ibqp.res.no_track);
+	KUNIT_EXPECT_EQ(test, destroy(env), 0);
+	/* ib_core forgets the number only after the queue pair has been destroyed. */
+	KUNIT_ASSERT_EQ(test, create_with(env, TYPE_DCT), 0);
+	KUNIT_EXPECT_NE(test, env->qp.ibqp.qp_num, number);
+	KUNIT_EXPECT_GE(test, env->qp.ibqp.qp_num, 0x800000);
+	KUNIT_EXPECT_EQ(test, destroy(env), 0);
+	MOCK_SET_CAP(&env->o->mock->dev->caps, log_max_qp, 24);
+	KUNIT_ASSERT_EQ(test, create_with(env, TYPE_DCT), 0);
+	KUNIT_EXPECT_EQ(test, env->qp.ibqp.qp_num, 0);
+	KUNIT_EXPECT_TRUE(test, env->qp.ibqp.res.no_track);
+	KUNIT_EXPECT_EQ(test, destroy(env), 0);
 	finish(test, env);
 }
 
@@ -900,6 +928,7 @@ static struct kunit_case dct_cases[] = {
 	KUNIT_CASE(an_initiator_has_the_reads_of_dc),
 	KUNIT_CASE(kind_of_a_driver_qp_is_in_the_request),
 	KUNIT_CASE(a_target_is_created_on_the_way_to_rtr),
+	KUNIT_CASE(number_of_a_queue_pair_is_not_that_of_its_target),
 	KUNIT_CASE(an_answer_without_room_for_the_number_is_refused),
 	KUNIT_CASE(a_refused_target_can_be_tried_again),
 	KUNIT_CASE(a_target_whose_number_cannot_be_told_is_destroyed),

@@ -118,13 +118,25 @@ static struct mlx5_ib_queue_mem *qp_mem(struct mlx5_ib_qp *qp)
 									   &qp->mem;
 }
 
+/* A DC target has a number at the device from RTR on. */
+static int put_dctn(struct sk_buff *msg, struct mlx5_ib_qp *qp)
+{
+	const struct mlx5_ib_rsc *dct;
+
+	if (qp->ops != &mlx5_ib_dct_ops)
+		return 0;
+	guard(mutex)(&qp->mutex);
+	dct = mlx5_ib_dct_rsc(qp);
+	return dct ? rdma_nl_put_driver_u32(msg, "dctn", dct->num) : 0;
+}
+
 static int put_qp(struct sk_buff *msg, void *obj)
 {
 	struct mlx5_ib_qp *qp = obj;
 	struct mlx5_ib_queue_mem *mem = qp_mem(qp);
 
 	if (rdma_nl_put_driver_u32(msg, "uid", qp->uid) ||
-	    (qp->tirn && rdma_nl_put_driver_u32(msg, "tirn", qp->tirn)))
+	    (qp->tirn && rdma_nl_put_driver_u32(msg, "tirn", qp->tirn)) || put_dctn(msg, qp))
 		return -EMSGSIZE;
 	/*
 	 * A target of XRC or DC connections, and a queue pair with an indirection table, have no

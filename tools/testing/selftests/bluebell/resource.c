@@ -9,24 +9,22 @@
 #include <endian.h>
 #include <json-c/json.h>
 
+#include "dc.h"
 #include "kernel_file.h"
 #include "test.h"
 
 /*
- * Run the rdma tool and return its answer: one object, the first of the list that the tool prints.
- * NULL if there is none. To be released with json_object_put().
+ * Run the rdma tool and return its answer: the list that the tool prints, or NULL. To be released
+ * with json_object_put().
  */
-static struct json_object *rdma_tool(const char *prefix, const char *fmt, ...)
+static struct json_object *rdma_list(const char *prefix, const char *args)
 {
-	struct json_object *list, *first;
-	char args[256], cmd[512], text[65536];
-	va_list ap;
+	static char text[1 << 20];
+	struct json_object *list;
+	char cmd[512];
 	size_t len;
 	FILE *f;
 
-	va_start(ap, fmt);
-	vsnprintf(args, sizeof(args), fmt, ap);
-	va_end(ap);
 	snprintf(cmd, sizeof(cmd), "%s rdma -j -dd %s 2>/dev/null", prefix, args);
 	f = popen(cmd, "r");
 	if (!f)
@@ -35,8 +33,27 @@ static struct json_object *rdma_tool(const char *prefix, const char *fmt, ...)
 	text[len] = 0;
 	pclose(f);
 	list = json_tokener_parse(text);
-	first = list && json_object_is_type(list, json_type_array) ?
-		json_object_array_get_idx(list, 0) : NULL;
+	if (list && json_object_is_type(list, json_type_array))
+		return list;
+	json_object_put(list);
+	return NULL;
+}
+
+/*
+ * Run the rdma tool and return its answer: one object, the first of the list that the tool prints.
+ * NULL if there is none. To be released with json_object_put().
+ */
+static struct json_object *rdma_tool(const char *prefix, const char *fmt, ...)
+{
+	struct json_object *list, *first;
+	char args[256];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(args, sizeof(args), fmt, ap);
+	va_end(ap);
+	list = rdma_list(prefix, args);
+	first = list ? json_object_array_get_idx(list, 0) : NULL;
 	json_object_get(first);
 	json_object_put(list);
 	return first;
@@ -197,6 +214,160 @@ TEST_F(resource, raw_contexts_have_their_length)
 		EXPECT_EQ(contexts[i].len, json_object_array_length(data));
 		json_object_put(raw);
 	}
+}
+
+/* ---- queue pairs that are no QPs at the device ----------------------------------------------- */
+
+/*
+ * How many queue pairs of this process the tool lists, of those whose attribute @name has the value
+ * @value; of all if @name is NULL.
+ */
+static int num_listed(const char *name, int64_t value)
+{
+	struct json_object *list = rdma_list("", "resource show qp"), *qp;
+	int num = 0;
+	size_t i;
+
+	for (i = 0; list && i < json_object_array_length(list); i++) {
+		qp = json_object_array_get_idx(list, i);
+		num += number(qp, "pid") == getpid() && (!name || number(qp, name) == value);
+	}
+	json_object_put(list);
+	return num;
+}
+
+#define NUM_TARGETS 3
+
+FIXTURE(resource_dc) {
+	struct rdma r;
+	struct ibv_srq *srq;
+	struct ibv_cq *cq;
+	struct ibv_qp *target[NUM_TARGETS];
+};
+
+FIXTURE_SETUP(resource_dc)
+{
+	struct ibv_srq_init_attr srq = { .attr = { .max_wr = 16, .max_sge = 1 } };
+	int i;
+
+	ASSERT_EQ(0, rdma_open(&self->r));
+	self->cq = ibv_create_cq(self->r.ctx, 64, NULL, NULL, 0);
+	self->srq = ibv_create_srq(self->r.pd, &srq);
+	ASSERT_TRUE(self->cq && self->srq);
+	for (i = 0; i < NUM_TARGETS; i++)
+		self->target[i] = dc_target_create(&self->r, self->srq, self->cq, i);
+	if (!self->target[0])
+		SKIP(return, "the device has no DC");
+}
+
+FIXTURE_TEARDOWN(resource_dc)
+{
+	int i;
+
+	for (i = 0; i < NUM_TARGETS && self->target[i]; i++)
+		EXPECT_EQ(0, ibv_destroy_qp(self->target[i]));
+	EXPECT_EQ(0, ibv_destroy_srq(self->srq));
+	EXPECT_EQ(0, ibv_destroy_cq(self->cq));
+	rdma_close(&self->r);
+}
+
+/*
+ * A target has no number at the device before it is in RTR, but each is listed. An SRQ is listed
+ * only if the numbers of its queue pairs do not change.
+ */
+TEST_F(resource_dc, targets_are_listed)
+{
+	struct json_object *srq;
+	int i;
+
+	if (!driver_is("bluebell"))
+		SKIP(return, "mlx5_ib keeps targets out of the list");
+	EXPECT_EQ(NUM_TARGETS, num_listed(NULL, 0));
+	for (i = NUM_TARGETS - 1; i >= 0; i--) {
+		ASSERT_EQ(0, dc_to_init(self->target[i], DC_TARGET_INIT_MASK));
+		ASSERT_EQ(0, dc_target_to_rtr(self->target[i], self->r.port.lid));
+	}
+	EXPECT_EQ(NUM_TARGETS, num_listed(NULL, 0));
+	for (i = 0; i < NUM_TARGETS; i++)
+		EXPECT_EQ(1, num_listed("drv_dctn", self->target[i]->qp_num));
+	srq = rdma_tool("", "resource show srq dev %s pid %d", rdma_device_name(), getpid());
+	EXPECT_NE(NULL, srq);
+	json_object_put(srq);
+}
+
+/* More than the distance between the first numbers of QPs and of TIRs. */
+#define NUM_RSS 100
+
+FIXTURE(resource_rss) {
+	struct rdma r;
+	struct ibv_wq *wq;
+	struct ibv_rwq_ind_table *table;
+	struct ibv_qp *rss[NUM_RSS], *rc[NUM_RSS];
+};
+
+FIXTURE_SETUP(resource_rss)
+{
+	struct ibv_rwq_ind_table_init_attr table = { .ind_tbl = &self->wq };
+	struct ibv_wq_init_attr wq = { .wq_type = IBV_WQT_RQ, .max_wr = 1, .max_sge = 1 };
+
+	ASSERT_EQ(0, rdma_open(&self->r));
+	wq.pd = self->r.pd;
+	wq.cq = self->r.cq;
+	self->wq = ibv_create_wq(self->r.ctx, &wq);
+	if (!self->wq)
+		SKIP(rdma_close(&self->r); return, "the device has no queues for raw packets");
+	self->table = ibv_create_rwq_ind_table(self->r.ctx, &table);
+	ASSERT_NE(NULL, self->table);
+}
+
+FIXTURE_TEARDOWN(resource_rss)
+{
+	int i;
+
+	for (i = 0; i < NUM_RSS && self->rss[i] && self->rc[i]; i++) {
+		EXPECT_EQ(0, ibv_destroy_qp(self->rss[i]));
+		EXPECT_EQ(0, ibv_destroy_qp(self->rc[i]));
+	}
+	EXPECT_EQ(0, ibv_destroy_rwq_ind_table(self->table));
+	EXPECT_EQ(0, ibv_destroy_wq(self->wq));
+	rdma_close(&self->r);
+}
+
+static struct ibv_qp *create_rss(struct rdma *r, struct ibv_rwq_ind_table *table)
+{
+	static uint8_t key[40];
+	struct ibv_qp_init_attr_ex init = {
+		.qp_type = IBV_QPT_RAW_PACKET, .pd = r->pd, .rwq_ind_tbl = table,
+		.rx_hash_conf = {
+			.rx_hash_function = IBV_RX_HASH_FUNC_TOEPLITZ,
+			.rx_hash_key_len = sizeof(key), .rx_hash_key = key,
+			.rx_hash_fields_mask = IBV_RX_HASH_SRC_IPV4 | IBV_RX_HASH_DST_IPV4,
+		},
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_IND_TABLE |
+			     IBV_QP_INIT_ATTR_RX_HASH,
+	};
+
+	return ibv_create_qp_ex(r->ctx, &init);
+}
+
+/* At the device an RSS queue pair is a TIR. Numbers of TIRs are also numbers of QPs. */
+TEST_F(resource_rss, queue_pairs_hide_no_others)
+{
+	struct ibv_qp_init_attr init = {
+		.qp_type = IBV_QPT_RC, .send_cq = self->r.cq, .recv_cq = self->r.cq,
+		.cap = { .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1 },
+	};
+	int i;
+
+	for (i = 0; i < NUM_RSS; i++) {
+		self->rss[i] = create_rss(&self->r, self->table);
+		ASSERT_NE(NULL, self->rss[i]) TH_LOG("%d: errno %d", i, errno);
+		self->rc[i] = ibv_create_qp(self->r.pd, &init);
+		ASSERT_NE(NULL, self->rc[i]);
+	}
+	/* mlx5_ib keeps RSS queue pairs out of the list. */
+	EXPECT_EQ(driver_is("bluebell") ? 2 * NUM_RSS : NUM_RSS, num_listed(NULL, 0));
+	EXPECT_EQ(NUM_RSS, num_listed("drv_tirn", -1));
 }
 
 FIXTURE(resource_mr) {

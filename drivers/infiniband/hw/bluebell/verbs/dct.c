@@ -6,8 +6,8 @@
  * the device a target is an object without states: CREATE_DCT has all attributes, and makes a
  * target that is ready. So the changes to INIT and to RTR gather the attributes in a context here,
  * and the change to RTR creates the target at the device. The answer to that change has the number
- * of the target; until then the queue pair has no number. A target at the device does not change
- * any more.
+ * of the target. The number of the queue pair itself, which resource tracking needs from the start,
+ * is another (mlx5_ib_qp_take_number()). A target at the device does not change any more.
  *
  *	RESET --modify--> INIT --modify--> RTR (at the device)
  *	                  ^   |
@@ -212,8 +212,10 @@ static int dct_create(struct mlx5_ib_qp *qp, struct ib_qp_init_attr *init, struc
 	err = mlx5_ib_share_take(ctx, MLX5_IB_SHARE_QP, &qp->mem.share);
 	if (err)
 		return err;
+	mlx5_ib_qp_take_number(qp);
 	err = ib_respond_udata(udata, resp);
 	if (err) {
+		mlx5_ib_qp_give_number(qp);
 		mlx5_ib_share_give(&qp->mem.share);
 		return err;
 	}
@@ -298,10 +300,8 @@ static int dct_to_rtr(struct mlx5_ib_qp *qp, u32 *dctc, u32 ece, struct ib_udata
 	if (err)
 		return err;
 	err = dct_respond(qp, &resp, udata);
-	if (!err) {
-		qp->ibqp.qp_num = dct->rsc.num;
+	if (!err)
 		return 0;
-	}
 	scoped_guard(mutex, &qp->mutex)
 		dct->rsc.ops = NULL;
 	return err;
@@ -413,6 +413,7 @@ static int dct_destroy(struct mlx5_ib_qp *qp)
 
 	if (err)
 		return err;
+	mlx5_ib_qp_give_number(qp);
 	mlx5_ib_share_give(&qp->mem.share);
 	kfree(dct);
 	qp->priv = NULL;

@@ -202,6 +202,10 @@ int mlx5_ib_qp_get_bfreg(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_qp *qp, u3
 void mlx5_ib_qp_put_bfreg(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_qp *qp);
 void mlx5_ib_qp_add_bell(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_qp *qp);
 
+/* qp_number.c */
+void mlx5_ib_qp_take_number(struct mlx5_ib_qp *qp);
+void mlx5_ib_qp_give_number(struct mlx5_ib_qp *qp);
+
 /* qp_error.c */
 void mlx5_ib_qp_log_error(struct mlx5_ib_qp *qp, enum ib_event_type type);
 

@@ -51,7 +51,6 @@ static int rss_respond(struct mlx5_ib_qp *qp, struct mlx5_ib_object *tir, struct
 
 	/* The TIR takes packets from now on: there is no state in which it waits. */
 	qp->state = IB_QPS_RTR;
-	qp->ibqp.qp_num = tir->num;
 	qp->tirn = tir->num;
 	return ib_respond_udata(udata, resp);
 }
@@ -83,11 +82,13 @@ static int rss_create(struct mlx5_ib_qp *qp, struct ib_qp_init_attr *init, struc
 	if (err)
 		return err;
 	err = rss_respond(qp, tir, udata);
-	if (err)
+	if (err) {
 		mlx5_ib_object_discard(tir);
-	else
-		qp->priv = no_free_ptr(tir);
-	return err;
+		return err;
+	}
+	mlx5_ib_qp_take_number(qp);
+	qp->priv = no_free_ptr(tir);
+	return 0;
 }
 
 static int rss_modify(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr, int mask,
@@ -116,6 +117,7 @@ static int rss_destroy(struct mlx5_ib_qp *qp)
 
 	if (err)
 		return err;
+	mlx5_ib_qp_give_number(qp);
 	kfree(qp->priv);
 	qp->priv = NULL;
 	return 0;
