@@ -808,6 +808,25 @@ static void a_target_that_does_not_drain_is_destroyed_without_waiting(struct kun
 	finish(test, env);
 }
 
+/* Firmware that has refused to drain a target does not destroy it: the next attempt drains. */
+static void a_target_drains_after_a_refusal(struct kunit *test)
+{
+	struct env *env = make_env(test);
+
+	KUNIT_ASSERT_EQ(test, create_with(env, TYPE_DCT), 0);
+	KUNIT_ASSERT_EQ(test, to_init(env), 0);
+	KUNIT_ASSERT_EQ(test, to_rtr(env, 16), 0);
+	env->no_drain = true;
+	env->o->mock->refuse_destroy = true;
+	env->o->mock->refuse_err = -EBUSY;
+	KUNIT_EXPECT_EQ(test, destroy(env), -EBUSY);
+	env->no_drain = false;
+	env->o->mock->refuse_destroy = false;
+	KUNIT_EXPECT_EQ(test, destroy(env), 0);
+	KUNIT_EXPECT_EQ(test, env->drains, 2);
+	finish(test, env);
+}
+
 static void a_target_that_stays_is_not_drained_twice(struct kunit *test)
 {
 	struct env *env = make_env(test);
@@ -936,6 +955,7 @@ static struct kunit_case dct_cases[] = {
 	KUNIT_CASE(a_target_that_may_exist_counts),
 	KUNIT_CASE(a_qp_that_is_no_target_yet_sends_no_command),
 	KUNIT_CASE(a_target_that_does_not_drain_is_destroyed_without_waiting),
+	KUNIT_CASE(a_target_drains_after_a_refusal),
 	KUNIT_CASE(a_target_that_stays_is_not_drained_twice),
 	KUNIT_CASE(a_target_that_may_be_gone_hides_no_other),
 	KUNIT_CASE(targets_of_a_process_that_ends_drain_early),

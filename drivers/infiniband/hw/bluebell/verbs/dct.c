@@ -54,7 +54,8 @@
  * @rsc: the target at the device, from CREATE_DCT on; before, and after a change to RTR that has
  *	failed, @rsc.ops is NULL. Guarded by the mutex of the queue pair until the state is RTR
  * @drained: completed by DCT_DRAINED
- * @drain_sent: DRAIN_DCT has been sent
+ * @drain_sent: DRAIN_DCT has been sent, and the attempt to destroy the target goes on or DRAIN_DCT
+ *	was not refused
  * @draining: DRAIN_DCT was not refused, so DCT_DRAINED has come or will come
  * @drain_end: when to wait for DCT_DRAINED no longer, in jiffies
  * @ece: options of enhanced connection establishment to ask for
@@ -102,14 +103,18 @@ static void dct_event(struct mlx5_ib_rsc *rsc, enum ib_event_type type)
 		complete_all(&dct->drained);
 }
 
-/* Send DRAIN_DCT, once. Returns whether DCT_DRAINED is to be expected. */
+/*
+ * Send DRAIN_DCT, once in each attempt to destroy the target until it has succeeded. After a
+ * DESTROY_DCT that was not answered nothing is sent: the number may be another target's. Returns
+ * whether DCT_DRAINED is to be expected.
+ */
 static bool dct_start_drain(struct mlx5_ib_dct *dct)
 {
 	u32 out[MLX5_ST_SZ_DW(drain_dct_out)] = {};
 	struct mlx5_ib_rsc *rsc = &dct->rsc;
 	int err;
 
-	if (dct->drain_sent)
+	if (dct->drain_sent || rsc->attempt.unanswered)
 		return dct->draining;
 	dct->drain_sent = true;
 	err = mlx5_ib_fw_query_object(rsc->dev, rsc->uid, MLX5_CMD_OP_DRAIN_DCT, rsc->num, out,
@@ -295,6 +300,7 @@ static int dct_to_rtr(struct mlx5_ib_qp *qp, u32 *dctc, u32 ece, struct ib_udata
 	MLX5_SET(dctc, dctc, ece, ece ?: dct->ece);
 	reinit_completion(&dct->drained);
 	dct->drain_sent = false;
+	dct->draining = false;
 	scoped_guard(mutex, &qp->mutex)
 		err = dct_create_at_device(qp, dctc, &resp.ece_options);
 	if (err)
@@ -401,9 +407,14 @@ static int dct_set_counter(struct mlx5_ib_qp *qp, u16 set_id)
 
 static int dct_destroy_at_device(struct mlx5_ib_qp *qp, struct mlx5_ib_dct *dct)
 {
+	int err;
+
 	if (!dct->rsc.destroyed && dct->rsc.listed && dct_start_drain(dct))
 		dct_wait_drained(dct);
-	return mlx5_ib_rsc_end(&dct->rsc, &qp->mem, qp->closing);
+	err = mlx5_ib_rsc_end(&dct->rsc, &qp->mem, qp->closing);
+	if (err)
+		dct->drain_sent = dct->draining;
+	return err;
 }
 
 static int dct_destroy(struct mlx5_ib_qp *qp)
