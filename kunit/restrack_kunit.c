@@ -85,6 +85,15 @@ static struct objects *make_objects(struct kunit *test, enum object_id id)
 	return o;
 }
 
+/* Make a queue pair, and fill a message with what administrators see of it. */
+static struct objects *make_shown_qp(struct kunit *test, enum object_id id, struct sk_buff *msg)
+{
+	struct objects *o = make_objects(test, id);
+
+	KUNIT_ASSERT_EQ(test, mlx5_ib_fill_res_qp_entry(msg, &o->qp.ibqp), 0);
+	return o;
+}
+
 static void expect_memory(struct kunit *test, const struct sk_buff *msg,
 			  const struct mlx5_ib_queue_mem *mem, unsigned long record)
 {
@@ -96,10 +105,9 @@ static void expect_memory(struct kunit *test, const struct sk_buff *msg,
 
 static void queue_pair_shows_its_own_attributes(struct kunit *test)
 {
-	struct objects *o = make_objects(test, OBJ_RC_QP);
 	struct sk_buff *msg = make_msg(test);
+	struct objects *o = make_shown_qp(test, OBJ_RC_QP, msg);
 
-	KUNIT_ASSERT_EQ(test, mlx5_ib_fill_res_qp_entry(msg, &o->qp.ibqp), 0);
 	KUNIT_EXPECT_EQ(test, find_number(test, msg, "uid"), o->mock->context->uid);
 	KUNIT_EXPECT_EQ(test, find_number(test, msg, "uar"),
 			mock_static_uar(o->mock, o->qp.bfregn / 2));
@@ -114,10 +122,9 @@ static void queue_pair_shows_its_own_attributes(struct kunit *test)
 /* The queue pair receives from an SRQ. */
 static void queue_pair_without_a_receive_queue_shows_none(struct kunit *test)
 {
-	struct objects *o = make_objects(test, OBJ_SRQ_QP);
 	struct sk_buff *msg = make_msg(test);
+	struct objects *o = make_shown_qp(test, OBJ_SRQ_QP, msg);
 
-	KUNIT_ASSERT_EQ(test, mlx5_ib_fill_res_qp_entry(msg, &o->qp.ibqp), 0);
 	KUNIT_EXPECT_EQ(test, find_number(test, msg, "sq_entries"), 16);
 	KUNIT_EXPECT_EQ(test, find_number(test, msg, "rq_entries"), 0);
 	KUNIT_EXPECT_EQ(test, find_number(test, msg, "rq_entry_size"), 0);
@@ -143,10 +150,9 @@ static void queue_pair_on_a_uar_object_shows_no_bfreg(struct kunit *test)
 /* An XRC target belongs to an XRC domain. No process rings a doorbell of the target. */
 static void xrc_target_shows_no_doorbell(struct kunit *test)
 {
-	struct objects *o = make_objects(test, OBJ_XRC_TGT);
 	struct sk_buff *msg = make_msg(test);
+	struct objects *o = make_shown_qp(test, OBJ_XRC_TGT, msg);
 
-	KUNIT_ASSERT_EQ(test, mlx5_ib_fill_res_qp_entry(msg, &o->qp.ibqp), 0);
 	KUNIT_EXPECT_EQ(test, find_number(test, msg, "uid"), MLX5_IB_KERNEL_UID);
 	KUNIT_EXPECT_NULL(test, find_value(msg, "uar"));
 	KUNIT_EXPECT_NULL(test, find_value(msg, "bfreg"));
@@ -158,10 +164,9 @@ static void xrc_target_shows_no_doorbell(struct kunit *test)
 /* A queue pair for raw packets has a doorbell register only if it can send. */
 static void queue_pair_that_only_receives_shows_its_queue(struct kunit *test)
 {
-	struct objects *o = make_objects(test, OBJ_RECEIVER);
 	struct sk_buff *msg = make_msg(test);
+	struct objects *o = make_shown_qp(test, OBJ_RECEIVER, msg);
 
-	KUNIT_ASSERT_EQ(test, mlx5_ib_fill_res_qp_entry(msg, &o->qp.ibqp), 0);
 	KUNIT_EXPECT_EQ(test, find_number(test, msg, "uid"), o->mock->context->uid);
 	KUNIT_EXPECT_EQ(test, find_number(test, msg, "tirn"), to_raw(&o->qp)->tir.num);
 	KUNIT_EXPECT_EQ(test, find_number(test, msg, "sq_entries"), 0);
@@ -176,10 +181,9 @@ static void queue_pair_that_only_receives_shows_its_queue(struct kunit *test)
 /* It has neither queues nor memory. */
 static void queue_pair_with_a_table_shows_its_tir(struct kunit *test)
 {
-	struct objects *o = make_objects(test, OBJ_RSS_QP);
 	struct sk_buff *msg = make_msg(test);
+	struct objects *o = make_shown_qp(test, OBJ_RSS_QP, msg);
 
-	KUNIT_ASSERT_EQ(test, mlx5_ib_fill_res_qp_entry(msg, &o->qp.ibqp), 0);
 	KUNIT_EXPECT_EQ(test, find_number(test, msg, "uid"), o->mock->context->uid);
 	KUNIT_EXPECT_EQ(test, find_number(test, msg, "tirn"), o->qp.tirn);
 	KUNIT_EXPECT_NULL(test, find_value(msg, "uar"));
